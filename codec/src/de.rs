@@ -1,0 +1,257 @@
+//! A serde `Deserializer` over [`Value`]: how typed arguments are read.
+//!
+//! Strings are lent to the type (`&str` fields borrow from the line). A whole float is taken
+//! where an integer is wanted, since JSON does not tell `2.0` from `2`.
+
+use std::fmt;
+
+use serde::{
+    Deserializer,
+    de::{
+        self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
+        Visitor,
+    },
+    forward_to_deserialize_any,
+};
+
+use crate::value::{ArrayIter, Kind, Number, ObjectIter, Value};
+
+/// A JSON value does not fit the type it was to be read into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeserializeError {
+    message: String,
+}
+
+impl fmt::Display for DeserializeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for DeserializeError {}
+
+impl de::Error for DeserializeError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self {
+            message: message.to_string(),
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+            match self.as_number() {
+                Some(Number::Float(_)) => match (self.as_i64(), self.as_u64()) {
+                    (Some(value), _) => visitor.visit_i64(value),
+                    (None, Some(value)) => visitor.visit_u64(value),
+                    (None, None) => self.deserialize_any(visitor),
+                },
+                _ => self.deserialize_any(visitor),
+            }
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Value<'de> {
+    type Error = DeserializeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        if let Some(string) = self.as_str() {
+            return visitor.visit_borrowed_str(string);
+        }
+        if let Some(object) = self.as_object() {
+            return visitor.visit_map(Members {
+                members: object.iter(),
+                value: None,
+            });
+        }
+        if let Some(array) = self.as_array() {
+            return visitor.visit_seq(Items(array.iter()));
+        }
+        if let Some(value) = self.as_bool() {
+            return visitor.visit_bool(value);
+        }
+        match self.as_number() {
+            Some(Number::Unsigned(value)) => visitor.visit_u64(value),
+            Some(Number::Signed(value)) => visitor.visit_i64(value),
+            Some(Number::Float(value)) => visitor.visit_f64(value),
+            None => visitor.visit_unit(),
+        }
+    }
+
+    integers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        if self.is_null() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        if let Some(variant) = self.as_str() {
+            return visitor.visit_enum(variant.into_deserializer());
+        }
+        match self
+            .as_object()
+            .map(|object| (object.len(), object.iter().next()))
+        {
+            Some((1, Some((variant, value)))) => visitor.visit_enum(Variant { variant, value }),
+            _ => Err(de::Error::invalid_type(
+                unexpected(self),
+                &"a string, or an object with one member",
+            )),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier
+    }
+}
+
+impl<'de> IntoDeserializer<'de, DeserializeError> for Value<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+fn unexpected(value: Value<'_>) -> de::Unexpected<'_> {
+    match value.kind() {
+        Kind::Null => de::Unexpected::Unit,
+        Kind::Boolean => de::Unexpected::Bool(value.as_bool().unwrap_or_default()),
+        Kind::Number => de::Unexpected::Float(value.as_f64().unwrap_or_default()),
+        Kind::String => de::Unexpected::Str(value.as_str().unwrap_or_default()),
+        Kind::Array => de::Unexpected::Seq,
+        Kind::Object => de::Unexpected::Map,
+    }
+}
+
+struct Members<'de> {
+    members: ObjectIter<'de>,
+    value: Option<Value<'de>>,
+}
+
+impl<'de> MapAccess<'de> for Members<'de> {
+    type Error = DeserializeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, DeserializeError> {
+        let Some((key, value)) = self.members.next() else {
+            return Ok(None);
+        };
+        self.value = Some(value);
+        seed.deserialize(de::value::BorrowedStrDeserializer::new(key))
+            .map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, DeserializeError> {
+        let value = self.value.take();
+        seed.deserialize(value.ok_or_else(|| de::Error::custom("value asked for before its key"))?)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.members.len())
+    }
+}
+
+struct Items<'de>(ArrayIter<'de>);
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = DeserializeError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DeserializeError> {
+        self.0
+            .next()
+            .map(|value| seed.deserialize(value))
+            .transpose()
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Variant<'de> {
+    variant: &'de str,
+    value: Value<'de>,
+}
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = DeserializeError;
+    type Variant = Value<'de>;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Value<'de>), DeserializeError> {
+        let variant = de::value::BorrowedStrDeserializer::<DeserializeError>::new(self.variant);
+        Ok((seed.deserialize(variant)?, self.value))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Value<'de> {
+    type Error = DeserializeError;
+
+    fn unit_variant(self) -> Result<(), DeserializeError> {
+        serde::Deserialize::deserialize(self)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DeserializeError> {
+        seed.deserialize(self)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        _len: usize,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        self.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        self.deserialize_any(visitor)
+    }
+}

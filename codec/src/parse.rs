@@ -1,0 +1,514 @@
+//! Parsing a line in place.
+//!
+//! simd-json finds the structure of the line with vector instructions, then writes a flat tape of
+//! nodes: numbers by value, strings as borrowed slices of the line, which were unescaped where
+//! they lie. The [`Ring`](crate::Ring) always has the readable bytes after a line that the vector
+//! loads need, so nothing is copied; the buffers and the tape are used again for the next line.
+//!
+//! What the parser refuses is still read far enough to answer it: [`Parser::recover_id`] finds
+//! the id of a request that is complete but not acceptable.
+
+use std::fmt;
+
+use memchr::memchr2;
+use simd_json::{Buffers, ErrorType, Node, Tape};
+
+use crate::{
+    error::{ParseError, ParseErrorKind},
+    message::Id,
+    ring::{LINE_PADDING, Line},
+    value::Value,
+    write::JsonWriter,
+};
+
+/// The bounds of a [`Parser`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParserLimits {
+    /// How deep objects and arrays may be nested.
+    pub nesting_max: usize,
+    /// How many values and keys a line may hold. Only lines over 1 MiB are counted, before they
+    /// are parsed: a shorter one cannot cost much memory.
+    pub values_max: usize,
+}
+
+impl Default for ParserLimits {
+    /// 128 levels; 1,048,576 values.
+    fn default() -> Self {
+        Self {
+            nesting_max: 128,
+            values_max: 1 << 20,
+        }
+    }
+}
+
+/// Parses lines one after the other with the same buffers.
+pub struct Parser {
+    buffers: Buffers,
+    /// The tape between two documents: empty, its allocation kept.
+    tape: Tape<'static>,
+    limits: ParserLimits,
+    progress: Progress,
+}
+
+/// How far the last line got: what [`Parser::recover_id`] starts from.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Whether the structural indexes are those of the last line.
+    indexed: bool,
+    /// How many nodes were written, each a value or a key.
+    nodes: usize,
+    failed: bool,
+    /// A string id at the top level that the parser had unescaped already.
+    string_id: Option<String>,
+}
+
+impl Parser {
+    /// Buffers that a line made grow past this many bytes are given back after it.
+    const BYTES_KEPT: usize = 1024 * 1024;
+    const BYTES_AT_FIRST: usize = 4 * 1024;
+
+    /// Makes a parser.
+    #[must_use]
+    pub fn new(limits: ParserLimits) -> Self {
+        Self {
+            buffers: Buffers::with_max_depth(Self::BYTES_AT_FIRST, limits.nesting_max),
+            tape: Tape(Vec::new()),
+            limits,
+            progress: Progress::default(),
+        }
+    }
+
+    /// Parses a line in place. The document borrows both the line and the parser, and gives its
+    /// tape back to the parser when it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] if the line is not one JSON value within the limits. What
+    /// [`Parser::recover_id`] then finds is the id to answer with.
+    pub fn parse<'a>(&'a mut self, line: &'a mut Line<'_>) -> Result<Document<'a>, ParseError> {
+        let (bytes, len) = line.parts();
+        self.progress.indexed = false;
+        self.progress.string_id = None;
+        if len > Self::BYTES_KEPT && count_values(&bytes[..len]) > self.limits.values_max {
+            return Err(ParseError {
+                kind: ParseErrorKind::TooManyValues,
+                at: None,
+            });
+        }
+        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+        let parsed = simd_json::fill_tape_padded(bytes, len, &mut self.buffers, &mut tape);
+        self.progress.indexed = true;
+        self.progress.failed = parsed.is_err();
+        self.progress.nodes = tape.0.len();
+        match parsed {
+            Ok(()) => Ok(Document {
+                tape,
+                line_bytes: len,
+                home: &mut self.tape,
+            }),
+            Err(error) => {
+                self.progress.string_id = string_id(&tape.0);
+                self.tape = tape.reset();
+                Err(parse_error(&error))
+            }
+        }
+    }
+
+    /// Gives back what one long line made the buffers grow to. To be called between lines, with
+    /// the length of the line before.
+    pub fn release(&mut self, line_bytes: usize) {
+        if line_bytes > Self::BYTES_KEPT {
+            self.buffers = Buffers::with_max_depth(Self::BYTES_AT_FIRST, self.limits.nesting_max);
+            self.progress = Progress::default();
+        }
+        if self.tape.0.capacity() * size_of::<Node<'_>>() > Self::BYTES_KEPT {
+            self.tape = Tape(Vec::new());
+        }
+    }
+
+    /// The id of the line that was parsed last, as written: for a request that is complete, one
+    /// object with one `id`, but was refused, or whose id does not fit 64 bits.
+    ///
+    /// `None` if there is no id to be sure of: the line is cut off, or is no object, or has
+    /// several ids, or the id is what is wrong.
+    pub fn recover_id<'a>(&'a mut self, line: &'a mut Line<'_>) -> Option<Id<'a>> {
+        if !self.progress.indexed {
+            return None;
+        }
+        if std::str::from_utf8(line.as_bytes()).is_err() {
+            // Stage one of the parser may not have run, and nothing was unescaped yet: read it
+            // again with the bad bytes replaced, for the id alone.
+            replace_invalid_utf8(line.bytes_mut());
+            let parsed = self.parse(line).map(|document| string_id(&document.tape.0));
+            if let Ok(id) = parsed {
+                self.progress.string_id = id;
+            }
+        }
+        let bytes = line.as_bytes();
+        let place = locate_id(bytes, self.buffers.structural_indexes())?;
+        let token = bytes[place.start..place.end].trim_ascii();
+        if token.first() != Some(&b'"') {
+            let digits = std::str::from_utf8(token).ok()?;
+            return is_integer(digits).then_some(Id::Source(digits));
+        }
+        if place.node < self.progress.nodes {
+            return self.progress.string_id.as_deref().map(Id::String);
+        }
+        if place.node == self.progress.nodes && self.progress.failed && self.progress.nodes > 0 {
+            return None;
+        }
+        self.progress.string_id = parse_string(token);
+        self.progress.string_id.as_deref().map(Id::String)
+    }
+}
+
+impl Default for Parser {
+    fn default() -> Self {
+        Self::new(ParserLimits::default())
+    }
+}
+
+impl fmt::Debug for Parser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parser")
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A parsed line.
+#[derive(Debug)]
+pub struct Document<'a> {
+    tape: Tape<'a>,
+    line_bytes: usize,
+    home: &'a mut Tape<'static>,
+}
+
+impl Document<'_> {
+    /// The value that the line is.
+    #[must_use]
+    pub fn root(&self) -> Value<'_> {
+        Value::new(&self.tape.0)
+    }
+
+    /// The document as a line of its own in a new buffer, [`LINE_PADDING`] bytes longer than the
+    /// length that comes with it: to be parsed on another thread, or again.
+    #[must_use]
+    pub fn to_line(&self) -> (Vec<u8>, usize) {
+        let mut bytes = Vec::with_capacity(self.line_bytes + LINE_PADDING);
+        JsonWriter::new(&mut bytes).value(self.root());
+        let len = bytes.len();
+        bytes.resize(len + LINE_PADDING, 0);
+        (bytes, len)
+    }
+}
+
+impl Drop for Document<'_> {
+    fn drop(&mut self) {
+        *self.home = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+    }
+}
+
+fn parse_error(error: &simd_json::Error) -> ParseError {
+    use ErrorType as E;
+    let kind = match error.error() {
+        E::InvalidUtf8 => ParseErrorKind::InvalidUtf8,
+        E::InvalidNumber | E::InvalidExponent => ParseErrorKind::InvalidNumber,
+        E::InvalidEscape | E::InvalidUnicodeEscape | E::InvalidUnicodeCodepoint => {
+            ParseErrorKind::InvalidEscape
+        }
+        E::DepthLimitExceeded => ParseErrorKind::TooDeep,
+        E::InputTooLarge => ParseErrorKind::TooLong,
+        _ => ParseErrorKind::Syntax,
+    };
+    let at = Some(error.index()).filter(|index| *index > 0);
+    ParseError { kind, at }
+}
+
+/// At least how many values and keys a line holds, if it is JSON: the separators outside
+/// of strings, and one. Strings are skipped over with vector instructions.
+fn count_values(bytes: &[u8]) -> usize {
+    let mut count = 1;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b',' | b':' | b'[' | b'{' => count += 1,
+            b'"' => loop {
+                let Some(offset) = memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) else {
+                    return count;
+                };
+                let quote = bytes[at + offset] == b'"';
+                at += offset + if quote { 1 } else { 2 };
+                if quote {
+                    break;
+                }
+            },
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Where the value of the one top-level member `id` stands.
+struct IdPlace {
+    start: usize,
+    /// Where the next structural character stands.
+    end: usize,
+    /// Which value of the document it is.
+    node: usize,
+}
+
+/// Walks the structural characters of a line that should be one object.
+fn locate_id(bytes: &[u8], indexes: &[u32]) -> Option<IdPlace> {
+    let at = |index: usize| indexes.get(index).map(|at| *at as usize);
+    let byte = |index: usize| at(index).and_then(|at| bytes.get(at)).copied();
+    if byte(0) != Some(b'{') {
+        return None;
+    }
+    let mut found = None;
+    let mut depth = 0_usize;
+    let mut node = 0;
+    let mut expects_key = false;
+    for index in 0..indexes.len() {
+        match byte(index)? {
+            b'{' | b'[' => {
+                depth += 1;
+                node += 1;
+                expects_key = depth == 1;
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 && index + 1 != indexes.len() {
+                    return None;
+                }
+                expects_key = false;
+            }
+            b',' => expects_key = depth == 1,
+            b':' => expects_key = false,
+            _ => {
+                if expects_key && byte(index + 1) == Some(b':') {
+                    let key = &bytes[at(index)?..at(index + 1)?];
+                    if key.trim_ascii_end() == b"\"id\"" {
+                        if found.is_some() {
+                            return None;
+                        }
+                        found = Some(IdPlace {
+                            start: at(index + 2)?,
+                            end: at(index + 3)?,
+                            node: node + 1,
+                        });
+                    }
+                }
+                node += 1;
+            }
+        }
+    }
+    found.filter(|_| depth == 0)
+}
+
+/// The string of the one top-level member `id`, as far as a tape that was not finished goes.
+fn string_id(nodes: &[Node<'_>]) -> Option<String> {
+    let mut at = 1;
+    loop {
+        let (Some(Node::String(key)), Some(value)) = (nodes.get(at), nodes.get(at + 1)) else {
+            return None;
+        };
+        match value {
+            Node::String(id) if *key == "id" => return Some((*id).to_owned()),
+            // An object or array that was not finished has no count yet; nothing after it has
+            // been read, and what is in it is mistaken for members: harmless, since where the id
+            // stands is found apart from this.
+            Node::Object { count, .. } | Node::Array { count, .. } => at += 2 + count,
+            _ => at += 2,
+        }
+    }
+}
+
+/// Reads one string token that the parser did not come to.
+fn parse_string(token: &[u8]) -> Option<String> {
+    let mut bytes = token.to_vec();
+    bytes.resize(token.len() + LINE_PADDING, 0);
+    let mut line = Line::padded(&mut bytes, token.len())?;
+    let mut parser = Parser::default();
+    let document = parser.parse(&mut line).ok()?;
+    document.root().as_str().map(ToOwned::to_owned)
+}
+
+/// Whether this is an integer as JSON writes them: no fraction, no exponent.
+fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits.len() == 1 || !digits.starts_with('0'))
+}
+
+fn replace_invalid_utf8(mut bytes: &mut [u8]) {
+    while let Err(error) = std::str::from_utf8(bytes) {
+        let start = error.valid_up_to();
+        let end = error.error_len().map_or(bytes.len(), |len| start + len);
+        bytes[start..end].fill(b'?');
+        bytes = &mut bytes[end..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn padded(text: &[u8]) -> Vec<u8> {
+        let mut bytes = text.to_vec();
+        bytes.resize(text.len() + LINE_PADDING, 0);
+        bytes
+    }
+
+    fn recovered(text: &[u8]) -> (Option<ParseErrorKind>, Option<String>) {
+        let mut bytes = padded(text);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        let kind = parser.parse(&mut line).err().map(|error| error.kind);
+        let id = parser.recover_id(&mut line).map(|id| {
+            let mut out = Vec::new();
+            JsonWriter::new(&mut out).id(&id);
+            String::from_utf8(out).unwrap()
+        });
+        (kind, id)
+    }
+
+    #[test]
+    fn the_id_of_a_refused_request_is_found() {
+        use ParseErrorKind as K;
+        let cases: &[(&[u8], K, Option<&str>)] = &[
+            (br#"{"id":1,"x":"\ud800"}"#, K::InvalidEscape, Some("1")),
+            (br#"{"x":"\ud800","id":1}"#, K::InvalidEscape, Some("1")),
+            (
+                br#"{"id":"a\/b","x":"\ud800"}"#,
+                K::InvalidEscape,
+                Some(r#""a/b""#),
+            ),
+            (
+                br#"{"x":"\ud800","id":"a\/b"}"#,
+                K::InvalidEscape,
+                Some(r#""a/b""#),
+            ),
+            (
+                br#"{"x":{"id":5,"y":"\ud800"},"id" : 7 }"#,
+                K::InvalidEscape,
+                Some("7"),
+            ),
+            (
+                br#"{"x":{"id":"no","y":"\ud800"},"id":"yes"}"#,
+                K::InvalidEscape,
+                Some(r#""yes""#),
+            ),
+            (br#"{"id":3,"x":1e400}"#, K::InvalidNumber, Some("3")),
+            (
+                br#"{"id":99999999999999999999999,"x":1e400}"#,
+                K::InvalidNumber,
+                Some("99999999999999999999999"),
+            ),
+            (b"{\"id\":4,\"x\":\"a\x01b\"}", K::Syntax, Some("4")),
+            (
+                b"{\"id\":\"q\\\"\",\"x\":\"a\x01b\"}",
+                K::Syntax,
+                Some(r#""q\"""#),
+            ),
+            (b"{\"id\":5,\"x\":\"\xff\"}", K::InvalidUtf8, Some("5")),
+            (
+                b"{\"x\":\"\xc0\xaf\",\"id\":\"\\n\"}",
+                K::InvalidUtf8,
+                Some(r#""\n""#),
+            ),
+            (b"{\"id\":5,\"x\":\"\xe4\xb8\"}", K::InvalidUtf8, Some("5")),
+            (br#"{"id":6,"x":[1,]}"#, K::Syntax, Some("6")),
+            // Not to be sure of.
+            (br#"{"id":1,"x":"#, K::Syntax, None),
+            (br#"{"id":1,"x":{"y":1}"#, K::Syntax, None),
+            (br#"{"id":1}{"id":2}"#, K::Syntax, None),
+            (br#"{"id":1,"id":2,"x":1e400}"#, K::InvalidNumber, None),
+            (br#"{"id":"\ud800"}"#, K::InvalidEscape, None),
+            (br#"{"id":1.5,"x":1e400}"#, K::InvalidNumber, None),
+            (br#"{"id":01,"x":1}"#, K::InvalidNumber, None),
+            (br#"{"id":null,"x":1e400}"#, K::InvalidNumber, None),
+            (br#"{"id":[1],"x":1e400}"#, K::InvalidNumber, None),
+            (br#"[{"id":1},1e400]"#, K::InvalidNumber, None),
+            (br#"{"id\"":1,"x":"\ud800"}"#, K::InvalidEscape, None),
+            (br#"["id",1e400]"#, K::InvalidNumber, None),
+            (b"", K::Syntax, None),
+        ];
+        for (text, kind, id) in cases {
+            let shown = String::from_utf8_lossy(text);
+            assert_eq!(
+                recovered(text),
+                (Some(*kind), id.map(str::to_owned)),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_source_of_a_wide_id_is_found_after_success() {
+        let text = br#"{"a":"\n","id": 123456789012345678901234567890 ,"b":[]}"#;
+        let id = Some("123456789012345678901234567890".to_owned());
+        assert_eq!(recovered(text), (None, id));
+    }
+
+    #[test]
+    fn an_older_line_does_not_lend_its_id() {
+        let mut parser = Parser::default();
+        let mut first = padded(br#"{"id":1}"#);
+        let mut line = Line::padded(&mut first, 8).unwrap();
+        drop(parser.parse(&mut line));
+        for text in [&b"\xff"[..], b"", b"}", b"\"\xff"] {
+            let mut bytes = padded(text);
+            let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+            assert!(parser.parse(&mut line).is_err());
+            assert_eq!(parser.recover_id(&mut line), None);
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let nested = |levels: usize| {
+            let mut text = b"[".repeat(levels);
+            text.extend(b"]".repeat(levels));
+            recovered(&text).0
+        };
+        assert_eq!(nested(128), None);
+        assert_eq!(nested(129), Some(ParseErrorKind::TooDeep));
+        assert_eq!(nested(100_000), Some(ParseErrorKind::TooDeep));
+        assert_eq!(
+            recovered(&b"[".repeat(100_000)).0,
+            Some(ParseErrorKind::TooDeep)
+        );
+    }
+
+    #[test]
+    fn values_are_counted_on_long_lines_and_text_is_not() {
+        let mut text = b"[".to_vec();
+        text.extend(b"0,".repeat(1 << 20));
+        text.extend(b"0]");
+        assert_eq!(recovered(&text).0, Some(ParseErrorKind::TooManyValues));
+
+        let mut text = b"[\"".to_vec();
+        text.extend(b",:{[\\\"".repeat(1 << 19));
+        text.extend(b"\"]");
+        assert_eq!(recovered(&text).0, None);
+        assert_eq!(count_values(br#"{"a":[1,"x,\",y"],"b":{}}"#), 8);
+        assert_eq!(count_values(br#"["abc\"#), 2);
+    }
+
+    #[test]
+    fn a_long_line_does_not_keep_the_tape_it_needed() {
+        let mut text = b"[".to_vec();
+        text.extend(b"0,".repeat(200_000));
+        text.extend(b"0]");
+        let mut bytes = padded(&text);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        drop(parser.parse(&mut line));
+        assert!(parser.tape.0.capacity() > 200_000);
+        parser.release(text.len());
+        assert_eq!(parser.tape.0.capacity(), 0);
+    }
+}

@@ -1,0 +1,282 @@
+//! [`JsonWriter`]: JSON into a buffer that the caller owns.
+//!
+//! It appends and never looks back: what is written once is what is sent. Everything it writes is
+//! on one line, since a newline ends a message.
+
+use crate::{
+    message::Id,
+    value::{Number, Value},
+};
+
+/// Appends JSON to a buffer.
+///
+/// Commas and colons are the caller's, through [`JsonWriter::raw`] and [`JsonWriter::key`]; the
+/// writer knows how to write each kind of value.
+#[derive(Debug)]
+pub struct JsonWriter<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> JsonWriter<'a> {
+    /// Makes a writer that appends to `out`.
+    #[must_use]
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
+    /// Appends bytes as they are: punctuation, or JSON that was written before.
+    #[inline]
+    pub fn raw(&mut self, json: &[u8]) {
+        self.out.extend_from_slice(json);
+    }
+
+    /// Appends a string: quoted, and escaped where JSON demands it.
+    #[inline]
+    pub fn string(&mut self, text: &str) {
+        self.out.reserve(text.len() + 2);
+        self.out.push(b'"');
+        escape(self.out, text);
+        self.out.push(b'"');
+    }
+
+    /// Appends `"name":`.
+    #[inline]
+    pub fn key(&mut self, name: &str) {
+        self.string(name);
+        self.out.push(b':');
+    }
+
+    /// Appends a signed integer.
+    #[inline]
+    pub fn i64(&mut self, value: i64) {
+        self.raw(itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    /// Appends an unsigned integer.
+    #[inline]
+    pub fn u64(&mut self, value: u64) {
+        self.raw(itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    /// Appends a float in the shortest form that reads back to the same value. JSON has no
+    /// infinities and no NaN: they become null.
+    #[inline]
+    pub fn f64(&mut self, value: f64) {
+        if value.is_finite() {
+            self.raw(zmij::Buffer::new().format_finite(value).as_bytes());
+        } else {
+            self.raw(b"null");
+        }
+    }
+
+    /// Appends a boolean.
+    #[inline]
+    pub fn bool(&mut self, value: bool) {
+        self.raw(if value { b"true" } else { b"false" });
+    }
+
+    /// Appends the id of a request as it was sent.
+    #[inline]
+    pub fn id(&mut self, id: &Id<'_>) {
+        match *id {
+            Id::Unsigned(id) => self.u64(id),
+            Id::Signed(id) => self.i64(id),
+            Id::Source(digits) => self.raw(digits.as_bytes()),
+            Id::String(id) => self.string(id),
+        }
+    }
+
+    /// Appends a value from a parsed line, members in their order.
+    ///
+    /// It calls itself once a level, and the parser bounds the levels.
+    pub fn value(&mut self, value: Value<'_>) {
+        if let Some(text) = value.as_str() {
+            self.string(text);
+        } else if let Some(object) = value.as_object() {
+            self.raw(b"{");
+            for (index, (key, member)) in object.iter().enumerate() {
+                if index > 0 {
+                    self.raw(b",");
+                }
+                self.key(key);
+                self.value(member);
+            }
+            self.raw(b"}");
+        } else if let Some(array) = value.as_array() {
+            self.raw(b"[");
+            for (index, item) in array.iter().enumerate() {
+                if index > 0 {
+                    self.raw(b",");
+                }
+                self.value(item);
+            }
+            self.raw(b"]");
+        } else if let Some(value) = value.as_bool() {
+            self.bool(value);
+        } else {
+            match value.as_number() {
+                Some(Number::Unsigned(value)) => self.u64(value),
+                Some(Number::Signed(0)) => self.raw(b"-0"),
+                Some(Number::Signed(value)) => self.i64(value),
+                Some(Number::Float(value)) => self.f64(value),
+                None => self.raw(b"null"),
+            }
+        }
+    }
+}
+
+/// Appends a float as a person would write it: the shortest form that reads back, without a
+/// fraction where there is none (`5`, not `5.0`). For text, not for JSON: infinities and NaN are
+/// words.
+pub fn write_f64_shortest(out: &mut Vec<u8>, value: f64) {
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format(value);
+    out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+}
+
+/// What each byte of a string becomes: 0 for itself, `u` for `\u00XX`, else the letter after a
+/// backslash.
+const ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = b'u';
+        byte += 1;
+    }
+    table[0x08] = b'b';
+    table[0x09] = b't';
+    table[0x0A] = b'n';
+    table[0x0C] = b'f';
+    table[0x0D] = b'r';
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table
+};
+
+/// How many bytes are looked at together: the compiler makes vector instructions of it.
+const BLOCK: usize = 32;
+
+fn escape(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
+    let mut clean_from = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Some(block) = bytes.get(at..at + BLOCK)
+            && is_clean(block)
+        {
+            at += BLOCK;
+            continue;
+        }
+        let end = bytes.len().min(at + BLOCK);
+        while at < end {
+            let byte = bytes[at];
+            let escape = ESCAPES[usize::from(byte)];
+            if escape != 0 {
+                out.extend_from_slice(&bytes[clean_from..at]);
+                clean_from = at + 1;
+                write_escape(out, byte, escape);
+            }
+            at += 1;
+        }
+    }
+    out.extend_from_slice(&bytes[clean_from..]);
+}
+
+/// Whether no byte of the block needs an escape.
+#[inline]
+fn is_clean(block: &[u8]) -> bool {
+    block.iter().fold(0, |found, byte| {
+        found | u8::from(*byte < 0x20) | u8::from(*byte == b'"') | u8::from(*byte == b'\\')
+    }) == 0
+}
+
+fn write_escape(out: &mut Vec<u8>, byte: u8, escape: u8) {
+    if escape == b'u' {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
+        out.extend_from_slice(b"\\u00");
+        out.extend_from_slice(&digits);
+    } else {
+        out.extend_from_slice(&[b'\\', escape]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{LINE_PADDING, Line, Parser};
+
+    fn written(write: impl FnOnce(&mut JsonWriter<'_>)) -> String {
+        let mut out = Vec::new();
+        write(&mut JsonWriter::new(&mut out));
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_control_character_is_escaped_and_nothing_else() {
+        let text: String = (0..=0xFF_u32).filter_map(char::from_u32).collect();
+        let json = written(|writer| writer.string(&text));
+        assert!(json.bytes().all(|byte| byte >= 0x20));
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        assert!(json.contains(r"\u0000") && json.contains(r"\b\t\n\u000b\f\r"));
+        assert!(json.contains('\u{7f}') && json.contains('\u{85}'));
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        for (value, text) in [
+            (5.0, "5"),
+            (-0.5, "-0.5"),
+            (1e300, "1e+300"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1e20, "1e+20"),
+            (123_456_789.0, "123456789"),
+        ] {
+            let mut out = Vec::new();
+            write_f64_shortest(&mut out, value);
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+        assert_eq!(written(|writer| writer.f64(f64::NAN)), "null");
+        assert_eq!(written(|writer| writer.f64(f64::INFINITY)), "null");
+    }
+
+    #[test]
+    fn values_come_back_as_they_were() {
+        let text = r#"{"a":[1,-2,2.5,true,false,null,"x\ny",{}],"b":{"c":[]},"a":18446744073709551615,"z":-0}"#;
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(text.len() + LINE_PADDING, 0);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        let document = parser.parse(&mut line).unwrap();
+        assert_eq!(written(|writer| writer.value(document.root())), text);
+    }
+
+    proptest! {
+        #[test]
+        fn strings_read_back(text in ".*", pad in 0..70_usize) {
+            let text = "x".repeat(pad) + &text + "\"\n\u{1}";
+            let json = written(|writer| writer.string(&text));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
+
+        #[test]
+        fn floats_read_back(bits in any::<u64>()) {
+            let value = f64::from_bits(bits);
+            prop_assume!(value.is_finite());
+            let json = written(|writer| writer.f64(value));
+            prop_assert_eq!(json.parse::<f64>().unwrap().to_bits(), value.to_bits());
+            prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+        }
+
+        #[test]
+        fn integers_read_back(signed in any::<i64>(), unsigned in any::<u64>()) {
+            prop_assert_eq!(written(|writer| writer.i64(signed)).parse::<i64>().unwrap(), signed);
+            prop_assert_eq!(
+                written(|writer| writer.u64(unsigned)).parse::<u64>().unwrap(),
+                unsigned
+            );
+        }
+    }
+}
