@@ -1,0 +1,171 @@
+//! The errors, kept apart by whom they concern: [`Error`] for our caller, [`RpcError`] for the
+//! peer.
+
+use std::{borrow::Cow, fmt, io};
+
+use tightwire_codec::ErrorCode;
+
+/// What goes wrong around a server: in its definition, or in the world it runs in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two tools, resources, templates or prompts have the same name.
+    Duplicate {
+        /// What it is: `tool`, `resource`, `resource template` or `prompt`.
+        kind: &'static str,
+        /// The name they share.
+        name: String,
+    },
+    /// The input schema of a tool is not one that can be checked.
+    Schema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with its schema, and where.
+        reason: String,
+    },
+    /// A URI template is not one that can be matched.
+    Template {
+        /// The template.
+        template: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A read, write or wait failed.
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The error of the system.
+        source: io::Error,
+    },
+}
+
+/// The result of building or running a server.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    #[cfg(unix)]
+    pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { kind, name } => write!(f, "there are two {kind}s named `{name}`"),
+            Self::Schema { tool, reason } => {
+                write!(f, "the input schema of tool `{tool}`: {reason}")
+            }
+            Self::Template { template, reason } => {
+                write!(f, "the URI template `{template}`: {reason}")
+            }
+            Self::Io { doing, source } => write!(f, "{doing}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// A JSON-RPC error for the peer: the request itself was wrong, or could not be served.
+///
+/// What a tool finds wrong while it works is not one of these but a tool execution error, which a
+/// model can act on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RpcError {
+    code: i32,
+    message: Cow<'static, str>,
+    data: Option<String>,
+}
+
+impl RpcError {
+    /// -32021, 2026-07-28: the request needs a client capability that was not declared.
+    pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i32 = -32021;
+    /// -32022, 2026-07-28: the revision asked for is not served.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+    /// -32002, 2025-11-25 and before: the resource does not exist.
+    pub const RESOURCE_NOT_FOUND: i32 = -32002;
+
+    /// An error of this code. Codes for an application's own purposes lie outside of -32768 to
+    /// -32000.
+    #[must_use]
+    pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// -32600: the message is not valid.
+    #[must_use]
+    pub fn invalid_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::InvalidRequest.as_i32(), message)
+    }
+
+    /// -32601: the method does not exist here.
+    #[must_use]
+    pub fn method_not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::MethodNotFound.as_i32(), message)
+    }
+
+    /// -32602: the parameters do not fit.
+    #[must_use]
+    pub fn invalid_params(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::InvalidParams.as_i32(), message)
+    }
+
+    /// -32603: the server could not do it.
+    #[must_use]
+    pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorCode::InternalError.as_i32(), message)
+    }
+
+    /// Adds `data`, which must be one JSON value.
+    #[must_use]
+    pub fn with_data(mut self, json: impl Into<String>) -> Self {
+        self.data = Some(one_line(json.into()));
+        self
+    }
+
+    /// The code.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        self.code
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The JSON of `data`.
+    #[must_use]
+    pub fn data(&self) -> Option<&str> {
+        self.data.as_deref()
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}
+
+/// JSON on one line: it has line ends between its tokens alone, where they mean nothing.
+pub(crate) fn one_line(json: String) -> String {
+    if json.contains(['\n', '\r']) {
+        json.replace(['\n', '\r'], " ")
+    } else {
+        json
+    }
+}

@@ -1,0 +1,60 @@
+//! A Model Context Protocol engine for programs that count microseconds.
+//!
+//! It serves revision 2026-07-28, where every request carries its own metadata, and the four
+//! handshake revisions before it, on one connection at the same time.
+//!
+//! ```no_run
+//! use tightwire::{Server, schemars::JsonSchema, serde::Deserialize};
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! #[serde(crate = "tightwire::serde")]
+//! #[schemars(crate = "tightwire::schemars")]
+//! struct Add {
+//!     a: f64,
+//!     b: f64,
+//! }
+//!
+//! fn main() -> tightwire::Result<()> {
+//!     Server::new("demo", "1.0.0")
+//!         .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
+//!         .serve_stdio()
+//! }
+//! ```
+//!
+//! - [`Server`] is the builder; [`Tool`], [`Resource`], [`ResourceTemplate`] and [`Prompt`] are
+//!   what it serves.
+//! - A tool's function gets a [`Call`], borrowed from the receive buffer, and a [`Reply`] that is
+//!   used up once: answered, deferred to a [`Ticket`], or continued after a delay.
+//! - [`ServerConnection`] is the protocol as a state machine without I/O, to be embedded in a loop
+//!   of one's own; [`Memory`] drives one in memory, and shows how.
+//! - [`Limits`] holds every bound.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod limits;
+mod model;
+mod protocol;
+mod schema;
+mod server;
+mod transport;
+
+pub use error::{Error, Result, RpcError};
+pub use limits::Limits;
+pub use protocol::version::{Era, ProtocolVersion};
+pub use server::{
+    FrozenServer, Server,
+    connection::{Now, ServerConnection},
+    handler::{Call, ToolHandler},
+    job::Job,
+    prompt::{GetPrompt, Prompt, PromptReply},
+    reply::{IntoReply, Reply},
+    resource::{Read, ReadReply, Resource, ResourceTemplate},
+    ticket::{Cancellation, Ticket},
+    tool::Tool,
+};
+pub use transport::memory::Memory;
+
+pub use schemars;
+pub use serde;
+pub use tightwire_codec as codec;

@@ -1,0 +1,75 @@
+//! [`Limits`]: every bound in one place.
+
+use std::time::Duration;
+
+/// Every bound of a server, each with its default and its reason. Reaching one costs the sender,
+/// never the process.
+///
+/// ```
+/// use tightwire::{Limits, Server};
+///
+/// let limits = Limits { in_flight_max: 64, ..Limits::default() };
+/// let server = Server::new("small", "1.0.0").limits(limits);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes in a line, its newline not counted. A longer line is skipped and answered with
+    /// -32600 without an id. Default 64 MiB: attachments in base64 fit, a runaway writer does
+    /// not.
+    pub line_bytes_max: usize,
+    /// Values and keys in a line, counted on lines over 1 MiB. More is -32600. Default 1,048,576:
+    /// each takes 24 bytes while its line is served.
+    pub values_max: usize,
+    /// How deep objects and arrays may be nested. Deeper is a parse error. Default 128: far above
+    /// real messages, far below what would exhaust a stack.
+    pub nesting_max: usize,
+    /// Requests whose answer is still to come. The next one that would run a handler is answered
+    /// with -32603; reading goes on, so that cancellations arrive. Default 1,024.
+    pub in_flight_max: usize,
+    /// Messages in a batch (2025-03-26). More is -32600. Default 1,024, as many as may be in
+    /// flight.
+    pub batch_max: usize,
+    /// Bytes of output that wait for the reader. While more wait, nothing is read. Default
+    /// 64 MiB, one longest answer.
+    pub output_bytes_max: usize,
+    /// Threads for blocking tools, started when first needed. Default 16: they are made to wait,
+    /// not to compute.
+    pub pool_threads_max: usize,
+    /// Calls of blocking tools that wait for a thread. The next one is answered with -32603.
+    /// Default 256.
+    pub pool_queue_max: usize,
+    /// How long a deferred or blocking call may take, in milliseconds. After it the call is
+    /// cancelled and answered with -32603. Default 600,000: longer than clients wait, so that
+    /// only what was forgotten is met by it.
+    pub deferred_ms_max: u64,
+    /// How long a function may hold the loop before a warning names it, in milliseconds. Default
+    /// 100: by then other callers notice.
+    pub inline_ms_warn: u64,
+    /// How long, in milliseconds, the end waits for what is unanswered, and for a reader that
+    /// takes nothing. Default 1,500: hosts follow up with SIGTERM after two seconds.
+    pub drain_ms_max: u64,
+}
+
+impl Limits {
+    pub(crate) fn deferred_max(&self) -> Duration {
+        Duration::from_millis(self.deferred_ms_max)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            line_bytes_max: 64 << 20,
+            values_max: 1 << 20,
+            nesting_max: 128,
+            in_flight_max: 1024,
+            batch_max: 1024,
+            output_bytes_max: 64 << 20,
+            pool_threads_max: 16,
+            pool_queue_max: 256,
+            deferred_ms_max: 600_000,
+            inline_ms_warn: 100,
+            drain_ms_max: 1_500,
+        }
+    }
+}

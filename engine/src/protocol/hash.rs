@@ -1,0 +1,203 @@
+//! Perfect hashing: one probe finds a name, or proves that it is not there.
+//!
+//! [`hash`] is `const`, so the table of methods is built and proved by the compiler. Tables of
+//! tools, resources and prompts are built when a server is frozen, by hash and displace: the keys
+//! fall into buckets, and the largest buckets first choose the displacement that puts all their
+//! keys into free slots.
+
+/// Hashes a name, eight bytes at a time.
+pub(crate) const fn hash(name: &[u8], seed: u64) -> u64 {
+    const K: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut state = seed ^ (name.len() as u64).wrapping_mul(K);
+    let mut at = 0;
+    while at + 8 <= name.len() {
+        state = mix(state ^ word(name, at, 8));
+        at += 8;
+    }
+    if at < name.len() {
+        // The last eight bytes again, or all of a shorter name.
+        state = if name.len() >= 8 {
+            mix(state ^ word(name, name.len() - 8, 8))
+        } else {
+            mix(state ^ word(name, 0, name.len()))
+        };
+    }
+    mix(state)
+}
+
+const fn mix(state: u64) -> u64 {
+    let state = (state ^ (state >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    state ^ (state >> 29)
+}
+
+const fn word(bytes: &[u8], at: usize, len: usize) -> u64 {
+    if len == 8 {
+        return u64::from_le_bytes([
+            bytes[at],
+            bytes[at + 1],
+            bytes[at + 2],
+            bytes[at + 3],
+            bytes[at + 4],
+            bytes[at + 5],
+            bytes[at + 6],
+            bytes[at + 7],
+        ]);
+    }
+    let mut word = 0;
+    let mut index = 0;
+    while index < len {
+        word |= (bytes[at + index] as u64) << (8 * index);
+        index += 1;
+    }
+    word
+}
+
+/// Values by name, fixed once built.
+#[derive(Debug)]
+pub(crate) struct PerfectMap<T> {
+    seed: u64,
+    displacements: Box<[u32]>,
+    /// Indexes into `entries`, or [`FREE`]; a power of two of them.
+    slots: Box<[u32]>,
+    entries: Vec<(Box<str>, T)>,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl<T> PerfectMap<T> {
+    /// Builds the map.
+    ///
+    /// # Errors
+    ///
+    /// The first name that is there twice.
+    pub(crate) fn build(entries: Vec<(Box<str>, T)>) -> Result<Self, Box<str>> {
+        let mut names: Vec<&str> = entries.iter().map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(pair[0].into());
+        }
+        let slots = (entries.len() * 2).next_power_of_two();
+        let mut seed = 0;
+        loop {
+            // Fails for a seed under which two names hash alike, which is rare.
+            if let Some((displacements, slots)) = displace(&entries, seed, slots) {
+                return Ok(Self {
+                    seed,
+                    displacements,
+                    slots,
+                    entries,
+                });
+            }
+            seed += 1;
+        }
+    }
+
+    /// The value of this name, and its place.
+    #[inline]
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, &T)> {
+        let hash = hash(name.as_bytes(), self.seed);
+        let displacement = self.displacements[bucket(hash, self.displacements.len())];
+        let entry = self.slots[slot(hash, displacement, self.slots.len())];
+        let (key, value) = self.entries.get(entry as usize)?;
+        (**key == *name).then_some((entry as usize, value))
+    }
+
+    /// The value in this place.
+    pub(crate) fn get(&self, place: usize) -> Option<&T> {
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+fn bucket(hash: u64, buckets: usize) -> usize {
+    (hash >> 32) as usize & (buckets - 1)
+}
+
+fn slot(hash: u64, displacement: u32, slots: usize) -> usize {
+    mix(hash ^ (u64::from(displacement) << 32)) as usize & (slots - 1)
+}
+
+type Tables = (Box<[u32]>, Box<[u32]>);
+
+fn displace<T>(entries: &[(Box<str>, T)], seed: u64, slot_count: usize) -> Option<Tables> {
+    const TRIES: u32 = 1 << 16;
+    let bucket_count = entries.len().div_ceil(2).next_power_of_two();
+    let mut buckets = vec![Vec::new(); bucket_count];
+    for (index, (name, _)) in entries.iter().enumerate() {
+        let hash = hash(name.as_bytes(), seed);
+        buckets[bucket(hash, bucket_count)].push((hash, u32::try_from(index).ok()?));
+    }
+    let mut order: Vec<usize> = (0..bucket_count).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(buckets[*index].len()));
+
+    let mut displacements = vec![0; bucket_count];
+    let mut slots = vec![FREE; slot_count];
+    for index in order {
+        let keys = &buckets[index];
+        let displacement = (0..TRIES).find(|displacement| {
+            let mut taken: Vec<usize> = keys
+                .iter()
+                .map(|(hash, _)| slot(*hash, *displacement, slot_count))
+                .collect();
+            taken.sort_unstable();
+            taken.windows(2).all(|pair| pair[0] != pair[1])
+                && taken.iter().all(|slot| slots[*slot] == FREE)
+        })?;
+        displacements[index] = displacement;
+        for (hash, entry) in keys {
+            slots[slot(*hash, displacement, slot_count)] = *entry;
+        }
+    }
+    Some((displacements.into(), slots.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(names: impl Iterator<Item = String>) -> PerfectMap<String> {
+        PerfectMap::build(names.map(|name| (name.clone().into(), name)).collect()).unwrap()
+    }
+
+    #[test]
+    fn every_name_is_found_and_no_other() {
+        for count in [0, 1, 2, 3, 7, 8, 9, 100, 5000] {
+            let map = map((0..count).map(|index| format!("tool_number_{index}")));
+            for index in 0..count {
+                let name = format!("tool_number_{index}");
+                assert_eq!(map.find(&name), Some((index, &name)));
+                assert_eq!(map.get(index), Some(&name));
+            }
+            assert_eq!(map.find("tool_number_-1"), None);
+            assert_eq!(map.find(""), None);
+            assert_eq!(map.get(count), None);
+        }
+    }
+
+    #[test]
+    fn names_that_differ_by_zeros_and_length_are_told_apart() {
+        let map = map([
+            "",
+            "\0",
+            "\0\0",
+            "a",
+            "a\0",
+            "abcdefgh",
+            "abcdefgh\0",
+            "xabcdefgh",
+        ]
+        .into_iter()
+        .map(str::to_owned));
+        assert_eq!(map.find("a\0").map(|(place, _)| place), Some(4));
+        assert_eq!(map.find("\0").map(|(place, _)| place), Some(1));
+    }
+
+    #[test]
+    fn a_name_given_twice_is_told() {
+        let entries = vec![("a".into(), 1), ("b".into(), 2), ("a".into(), 3)];
+        assert_eq!(PerfectMap::build(entries).unwrap_err(), "a".into());
+    }
+}

@@ -1,0 +1,164 @@
+//! The methods of the protocol, and who may send which in which era.
+//!
+//! Method names stand here alone. The table is a perfect hash that the compiler builds: a name is
+//! found, or not, with one comparison.
+
+use super::{hash::hash, version::Era};
+
+/// A request that a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Discover,
+    Initialize,
+    Ping,
+    ToolsList,
+    ToolsCall,
+    ResourcesList,
+    ResourceTemplatesList,
+    ResourcesRead,
+    PromptsList,
+    PromptsGet,
+}
+
+/// A notification that a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClientNotification {
+    Initialized,
+    Cancelled,
+}
+
+/// The method whose mere name makes a request a modern one.
+pub(crate) const DISCOVER: &str = "server/discover";
+/// The method that opens a legacy session.
+pub(crate) const INITIALIZE: &str = "initialize";
+
+impl Method {
+    const TABLE: Table<Self, 10> = Table::build([
+        (DISCOVER, Self::Discover),
+        (INITIALIZE, Self::Initialize),
+        ("ping", Self::Ping),
+        ("tools/list", Self::ToolsList),
+        ("tools/call", Self::ToolsCall),
+        ("resources/list", Self::ResourcesList),
+        ("resources/templates/list", Self::ResourceTemplatesList),
+        ("resources/read", Self::ResourcesRead),
+        ("prompts/list", Self::PromptsList),
+        ("prompts/get", Self::PromptsGet),
+    ]);
+
+    /// The method of this name, if it exists in this era.
+    #[inline]
+    pub(crate) fn find(name: &str, era: Era) -> Option<Self> {
+        let method = Self::TABLE.find(name)?;
+        method.exists_in(era).then_some(method)
+    }
+
+    fn exists_in(self, era: Era) -> bool {
+        match self {
+            Self::Discover => era == Era::Modern,
+            Self::Initialize | Self::Ping => era == Era::Legacy,
+            Self::ToolsList
+            | Self::ToolsCall
+            | Self::ResourcesList
+            | Self::ResourceTemplatesList
+            | Self::ResourcesRead
+            | Self::PromptsList
+            | Self::PromptsGet => true,
+        }
+    }
+}
+
+impl ClientNotification {
+    const TABLE: Table<Self, 2> = Table::build([
+        ("notifications/initialized", Self::Initialized),
+        ("notifications/cancelled", Self::Cancelled),
+    ]);
+
+    /// The notification of this name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        Self::TABLE.find(name)
+    }
+}
+
+const SLOTS: usize = 64;
+
+struct Table<T, const N: usize> {
+    seed: u64,
+    slots: [u8; SLOTS],
+    entries: [(&'static str, T); N],
+}
+
+impl<T: Copy, const N: usize> Table<T, N> {
+    const FREE: u8 = u8::MAX;
+
+    /// Looks for a seed under which every name has a slot of its own. Evaluated by the compiler,
+    /// which fails if there is none.
+    const fn build(entries: [(&'static str, T); N]) -> Self {
+        let mut seed = 0;
+        while seed < 10_000 {
+            let mut slots = [Self::FREE; SLOTS];
+            let mut placed = 0;
+            while placed < N {
+                let slot = Self::slot(entries[placed].0, seed);
+                if slots[slot] != Self::FREE {
+                    break;
+                }
+                slots[slot] = placed as u8;
+                placed += 1;
+            }
+            if placed == N {
+                return Self {
+                    seed,
+                    slots,
+                    entries,
+                };
+            }
+            seed += 1;
+        }
+        panic!("no seed gives a perfect hash")
+    }
+
+    const fn slot(name: &str, seed: u64) -> usize {
+        (hash(name.as_bytes(), seed) as usize) % SLOTS
+    }
+
+    #[inline]
+    fn find(&self, name: &str) -> Option<T> {
+        let entry = self.slots[Self::slot(name, self.seed)];
+        let (key, value) = self.entries.get(usize::from(entry))?;
+        (*key == name).then_some(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_found_in_its_eras_alone() {
+        for (name, method) in Method::TABLE.entries {
+            let eras = [Era::Modern, Era::Legacy];
+            let found = eras.map(|era| Method::find(name, era).is_some());
+            match method {
+                Method::Discover => assert_eq!(found, [true, false]),
+                Method::Initialize | Method::Ping => assert_eq!(found, [false, true]),
+                _ => assert_eq!(found, [true, true], "{name}"),
+            }
+        }
+        for name in [
+            "",
+            "Ping",
+            "tools/List",
+            "tools/call ",
+            "notifications/cancelled",
+        ] {
+            assert_eq!(Method::find(name, Era::Modern), None);
+            assert_eq!(Method::find(name, Era::Legacy), None);
+        }
+        assert_eq!(
+            ClientNotification::find("notifications/cancelled"),
+            Some(ClientNotification::Cancelled)
+        );
+        assert_eq!(ClientNotification::find("tools/call"), None);
+    }
+}

@@ -1,0 +1,9 @@
+//! What both peers share: revisions, methods, parameters, request metadata, and the requests in
+//! flight.
+
+pub(crate) mod hash;
+pub(crate) mod meta;
+pub(crate) mod method;
+pub(crate) mod params;
+pub(crate) mod pending;
+pub(crate) mod version;

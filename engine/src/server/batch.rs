@@ -1,0 +1,92 @@
+//! Batches: several messages in one array, answered in one array when the last answer is ready.
+//!
+//! Specification: 2025-03-26, `basic/index`, Batching. No other revision has them.
+
+/// Names a batch whose answers are not all ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchKey(u64);
+
+/// The batches of a connection that wait for deferred answers.
+#[derive(Debug, Default)]
+pub(crate) struct Batches {
+    open: Vec<Batch>,
+    last_key: u64,
+}
+
+#[derive(Debug)]
+struct Batch {
+    key: BatchKey,
+    /// The answers, with a comma after each.
+    answers: Vec<u8>,
+    outstanding: usize,
+}
+
+impl Batches {
+    /// A key for a new batch.
+    pub(crate) fn next_key(&mut self) -> BatchKey {
+        self.last_key += 1;
+        BatchKey(self.last_key)
+    }
+
+    /// Takes the answers that a batch has after its last message was handled, and how many are
+    /// still to come. Sends them if none is.
+    pub(crate) fn close(
+        &mut self,
+        key: BatchKey,
+        answers: Vec<u8>,
+        outstanding: usize,
+        out: &mut Vec<u8>,
+    ) {
+        let batch = Batch {
+            key,
+            answers,
+            outstanding,
+        };
+        if outstanding == 0 {
+            batch.send(out);
+        } else {
+            self.open.push(batch);
+        }
+    }
+
+    /// Takes one deferred answer, or `None` if there will be none. Sends the batch if it was the
+    /// last.
+    pub(crate) fn settle(&mut self, key: BatchKey, answer: Option<&[u8]>, out: &mut Vec<u8>) {
+        let Some(place) = self.open.iter().position(|batch| batch.key == key) else {
+            return;
+        };
+        let batch = &mut self.open[place];
+        if let Some(answer) = answer {
+            batch.answers.extend_from_slice(answer);
+            end_with_comma(&mut batch.answers);
+        }
+        batch.outstanding -= 1;
+        if batch.outstanding == 0 {
+            self.open.swap_remove(place).send(out);
+        }
+    }
+
+    /// Forgets all that is open.
+    pub(crate) fn clear(&mut self) {
+        self.open.clear();
+    }
+}
+
+impl Batch {
+    /// A batch of nothing but notifications is not answered.
+    fn send(&self, out: &mut Vec<u8>) {
+        let Some(answers) = self.answers.strip_suffix(b",") else {
+            return;
+        };
+        out.push(b'[');
+        out.extend_from_slice(answers);
+        out.extend_from_slice(b"]\n");
+    }
+}
+
+/// Makes the newline that an answer ends with the comma that a batch wants.
+pub(crate) fn end_with_comma(answers: &mut [u8]) {
+    if let Some(last @ b'\n') = answers.last_mut() {
+        *last = b',';
+    }
+}

@@ -1,0 +1,187 @@
+//! [`Server`]: register tools, resources and prompts, then freeze, then serve.
+//!
+//! ```text
+//!   Server ── freeze ──▶ FrozenServer ── connect ──▶ ServerConnection (one per peer)
+//!   builder              shared, constant            state machine: bytes in, bytes out
+//! ```
+
+pub(crate) mod batch;
+pub(crate) mod connection;
+pub(crate) mod handler;
+pub(crate) mod job;
+mod legacy;
+mod modern;
+pub(crate) mod prompt;
+pub(crate) mod registry;
+pub(crate) mod reply;
+pub(crate) mod resource;
+pub(crate) mod ticket;
+pub(crate) mod tool;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use self::{
+    connection::ServerConnection,
+    prompt::Prompt,
+    registry::{Parts, Registry},
+    reply::IntoReply,
+    resource::{Resource, ResourceTemplate},
+    tool::Tool,
+};
+use crate::{
+    error::{Result, RpcError},
+    limits::Limits,
+    model::implementation::Implementation,
+};
+
+/// A server being put together.
+#[derive(Debug)]
+pub struct Server {
+    parts: Parts,
+}
+
+impl Server {
+    /// A server with this name and version, and nothing to serve yet.
+    #[must_use]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            parts: Parts {
+                implementation: Implementation {
+                    name: name.into(),
+                    version: version.into(),
+                    title: None,
+                },
+                instructions: None,
+                limits: Limits::default(),
+                tools: Vec::new(),
+                resources: Vec::new(),
+                templates: Vec::new(),
+                prompts: Vec::new(),
+            },
+        }
+    }
+
+    /// Sets the name for people to read. Sent from 2025-06-18 on.
+    #[must_use]
+    pub fn title(mut self, text: impl Into<String>) -> Self {
+        self.parts.implementation.title = Some(text.into());
+        self
+    }
+
+    /// Sets the instructions, which tell a model how to use the server.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.parts.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.parts.limits = limits;
+        self
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.parts.tools.push(tool);
+        self
+    }
+
+    /// Adds a tool that is a function over a type: see [`Tool::typed`].
+    #[must_use]
+    pub fn tool_fn<A, R>(
+        self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+        function: impl Fn(A) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: IntoReply + 'static,
+    {
+        self.tool(Tool::typed(name, function).description(description))
+    }
+
+    /// Adds a resource.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.parts.resources.push(resource);
+        self
+    }
+
+    /// Adds a resource template. Of several that match a URI, the one added first reads it.
+    #[must_use]
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.parts.templates.push(template);
+        self
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.parts.prompts.push(prompt);
+        self
+    }
+
+    /// Builds the tables and writes the constant answers, once for all connections.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`](crate::Error::Duplicate) if two things of a kind have one name;
+    /// [`Error::Schema`](crate::Error::Schema) if an input schema cannot be checked;
+    /// [`Error::Template`](crate::Error::Template) if a URI template cannot be matched.
+    pub fn freeze(self) -> Result<FrozenServer> {
+        Ok(FrozenServer {
+            registry: Arc::new(Registry::freeze(self.parts)?),
+        })
+    }
+
+    /// Freezes the server and serves it on stdin and stdout until the input ends, the output is
+    /// closed, or SIGTERM or SIGINT arrives: see [`FrozenServer::serve_stdio`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::freeze`] and [`FrozenServer::serve_stdio`].
+    #[cfg(unix)]
+    pub fn serve_stdio(self) -> Result<()> {
+        self.freeze()?.serve_stdio()
+    }
+}
+
+/// A server that is ready: cheap to clone, shared by its connections.
+#[derive(Clone, Debug)]
+pub struct FrozenServer {
+    registry: Arc<Registry>,
+}
+
+impl FrozenServer {
+    /// A connection to one peer.
+    #[must_use]
+    pub fn connect(&self) -> ServerConnection {
+        ServerConnection::new(Arc::clone(&self.registry))
+    }
+
+    /// The limits it was built with.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.registry.limits
+    }
+}
+
+/// A peer's text, short enough to be shown in a message.
+fn excerpt(text: &str) -> String {
+    const CHARACTERS: usize = 100;
+    match text.char_indices().nth(CHARACTERS) {
+        None => format!("`{text}`"),
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+    }
+}
+
+fn method_not_found(method: &str) -> RpcError {
+    RpcError::method_not_found(format!("Method not found: {}", excerpt(method)))
+}

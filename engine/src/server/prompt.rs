@@ -1,0 +1,162 @@
+//! [`Prompt`]: a template of messages that a user picks.
+
+use std::{fmt, sync::Arc};
+
+use tightwire_codec::Object;
+
+use super::reply::Answer;
+use crate::{
+    error::RpcError,
+    model::prompt::{PromptArgument, PromptDefinition},
+};
+
+pub(crate) type PromptHandler = Arc<dyn Fn(GetPrompt<'_>, PromptReply<'_>) + Send + Sync>;
+
+/// A prompt: its arguments, and the function that makes its messages.
+#[derive(Clone)]
+pub struct Prompt {
+    pub(crate) definition: PromptDefinition,
+    pub(crate) handler: PromptHandler,
+}
+
+impl Prompt {
+    /// A prompt without arguments. `handler` must use up its reply.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        handler: impl Fn(GetPrompt<'_>, PromptReply<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            definition: PromptDefinition {
+                name: name.into(),
+                title: None,
+                description: None,
+                arguments: Vec::new(),
+            },
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// Sets the description.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.definition.description = Some(text.into());
+        self
+    }
+
+    /// Sets the name for people to read. Sent from 2025-06-18 on.
+    #[must_use]
+    pub fn title(mut self, text: impl Into<String>) -> Self {
+        self.definition.title = Some(text.into());
+        self
+    }
+
+    /// Adds an argument that must be given.
+    #[must_use]
+    pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.argument(name.into(), description.into(), true)
+    }
+
+    /// Adds an argument that may be left out.
+    #[must_use]
+    pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        self.argument(name.into(), description.into(), false)
+    }
+
+    fn argument(mut self, name: String, description: String, required: bool) -> Self {
+        self.definition.arguments.push(PromptArgument {
+            name,
+            description: Some(description),
+            required,
+        });
+        self
+    }
+}
+
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompt")
+            .field("definition", &self.definition)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One request for a prompt. Its arguments are strings, and the required ones are there.
+#[derive(Clone, Copy, Debug)]
+pub struct GetPrompt<'a> {
+    pub(crate) arguments: Object<'a>,
+}
+
+impl<'a> GetPrompt<'a> {
+    /// The value of an argument.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> Option<&'a str> {
+        self.arguments.find(name).and_then(|value| value.as_str())
+    }
+}
+
+/// The answer to a request for a prompt: consumed once, like [`Reply`](crate::Reply).
+#[derive(Debug)]
+pub struct PromptReply<'a> {
+    pub(crate) answer: Answer<'a>,
+    pub(crate) description: Option<&'a str>,
+}
+
+impl PromptReply<'_> {
+    /// Answers with one message of the user.
+    pub fn user_text(self, text: impl fmt::Display) {
+        let description = self.description;
+        self.answer.result(|writer| {
+            if let Some(description) = description {
+                writer.raw(b"\"description\":");
+                writer.string(description);
+                writer.raw(b",");
+            }
+            writer
+                .raw(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
+            writer.display(text);
+            writer.raw(b"}}]");
+        });
+    }
+
+    /// Answers with a JSON-RPC error.
+    pub fn protocol_error(self, error: &RpcError) {
+        self.answer.error(error);
+    }
+}
+
+/// Checks the arguments of a request against the prompt's definition.
+///
+/// # Errors
+///
+/// -32602 naming the first argument that is missing, is no string, or is there twice.
+pub(crate) fn check_arguments(
+    definition: &PromptDefinition,
+    arguments: Object<'_>,
+) -> Result<(), RpcError> {
+    for (name, value) in arguments {
+        if value.as_str().is_none() {
+            return Err(RpcError::invalid_params(format!(
+                "params.arguments.{} must be a string, not {}",
+                super::excerpt(name),
+                value.kind().as_str()
+            )));
+        }
+    }
+    for argument in &definition.arguments {
+        let count = arguments
+            .iter()
+            .filter(|(name, _)| *name == argument.name)
+            .count();
+        let problem = match count {
+            0 if argument.required => "is missing",
+            0 | 1 => continue,
+            _ => "is there twice",
+        };
+        return Err(RpcError::invalid_params(format!(
+            "params.arguments.{} {problem}",
+            argument.name
+        )));
+    }
+    Ok(())
+}

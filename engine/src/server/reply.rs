@@ -1,0 +1,322 @@
+//! [`Reply`]: the answer to one call, consumed exactly once.
+//!
+//! A handler gets it by value and must use it up: with an answer, a tool error, a protocol error,
+//! or by deferring. What is dropped unused, by a forgetful handler or a panicking one, answers
+//! -32603 on its way out; what a handler had begun to write by then is taken back.
+//!
+//! ```text
+//!            ┌─ text / error / write ──▶ a result
+//!   Reply ───┼─ protocol_error ────────▶ an error
+//!            ├─ after(delay, f) ───────▶ f gets a new Reply when the time has come
+//!            ├─ defer ─▶ Ticket ───────▶ any thread answers it, later
+//!            └─ dropped ───────────────▶ -32603
+//! ```
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tightwire_codec::{ErrorCode, Id, JsonWriter};
+
+use super::{
+    registry::Registry,
+    ticket::{Cancellation, Completions, Ticket},
+};
+use crate::{
+    error::RpcError,
+    protocol::{
+        pending::IdBuf,
+        version::{Era, ProtocolVersion},
+    },
+};
+
+/// What to do when the delay of [`Reply::after`] is over.
+pub(crate) type Continuation = Box<dyn FnOnce(Reply<'_>) + Send>;
+
+/// What became of a reply.
+pub(crate) enum Outcome {
+    /// It is in the output.
+    Answered,
+    /// A ticket holds it.
+    Deferred(Cancellation),
+    /// It continues after a delay.
+    After(Duration, Continuation),
+}
+
+/// The call that is answered: what every reply needs to know of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Answering<'a> {
+    pub(crate) id: Id<'a>,
+    pub(crate) version: ProtocolVersion,
+    pub(crate) serial: u64,
+    pub(crate) registry: &'a Arc<Registry>,
+    pub(crate) completions: &'a Arc<Completions>,
+    /// The cancellation of a call that was deferred before.
+    pub(crate) cancellation: Option<&'a Cancellation>,
+}
+
+/// The private part of all replies: one place in the output, one call.
+pub(crate) struct Answer<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+    call: Answering<'a>,
+    outcome: &'a mut Outcome,
+    done: bool,
+}
+
+impl<'a> Answer<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>, call: Answering<'a>, outcome: &'a mut Outcome) -> Self {
+        *outcome = Outcome::Answered;
+        Self {
+            start: out.len(),
+            out,
+            call,
+            outcome,
+            done: false,
+        }
+    }
+
+    /// Writes a result: what `write` writes are its members, without the braces.
+    #[inline]
+    pub(super) fn result(mut self, write: impl FnOnce(&mut JsonWriter<'_>)) {
+        let modern = self.call.version.era() == Era::Modern;
+        let mut writer = JsonWriter::new(self.out);
+        begin_result(&mut writer, &self.call.id);
+        writer.raw(if modern {
+            b"{\"resultType\":\"complete\","
+        } else {
+            b"{"
+        });
+        write(&mut writer);
+        writer.raw(if modern {
+            &self.call.registry.modern_end
+        } else {
+            b"}}\n"
+        });
+        self.done = true;
+    }
+
+    pub(super) fn error(mut self, error: &RpcError) {
+        write_error(self.out, Some(&self.call.id), self.call.version, error);
+        self.done = true;
+    }
+
+    pub(super) fn version(&self) -> ProtocolVersion {
+        self.call.version
+    }
+
+    fn defer(mut self) -> Ticket {
+        let cancellation = self.call.cancellation.cloned().unwrap_or_default();
+        *self.outcome = Outcome::Deferred(cancellation.clone());
+        self.done = true;
+        Ticket::new(
+            IdBuf::new(&self.call.id),
+            self.call.version,
+            self.call.serial,
+            Arc::clone(self.call.registry),
+            Arc::clone(self.call.completions),
+            cancellation,
+        )
+    }
+
+    fn after(mut self, delay: Duration, then: Continuation) {
+        *self.outcome = Outcome::After(delay, then);
+        self.done = true;
+    }
+}
+
+impl Drop for Answer<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        self.out.truncate(self.start);
+        let message = if std::thread::panicking() {
+            "the handler panicked"
+        } else {
+            "the handler gave no answer"
+        };
+        let error = RpcError::internal(message);
+        write_error(self.out, Some(&self.call.id), self.call.version, &error);
+    }
+}
+
+/// The answer to a tool call.
+///
+/// See the module for its ways. The content of a result is text here, escaped where JSON demands
+/// it.
+#[derive(Debug)]
+pub struct Reply<'a> {
+    answer: Answer<'a>,
+}
+
+impl Reply<'_> {
+    pub(crate) fn new(answer: Answer<'_>) -> Reply<'_> {
+        Reply { answer }
+    }
+
+    /// Answers with one text.
+    #[inline]
+    pub fn text(self, text: &str) {
+        self.content(false, |writer| writer.string(text));
+    }
+
+    /// Answers with what a value displays.
+    pub fn display(self, value: impl fmt::Display) {
+        self.content(false, |writer| writer.display(value));
+    }
+
+    /// Answers with a number in its shortest form: `5`, not `5.0`.
+    #[inline]
+    pub fn number(self, value: f64) {
+        self.content(false, |writer| writer.f64_text(value));
+    }
+
+    /// Answers with a tool execution error: a result with `isError`, whose text tells a model what
+    /// to do better.
+    ///
+    /// Specification: 2026-07-28, `server/tools`, Error Handling.
+    #[inline]
+    pub fn error(self, message: impl fmt::Display) {
+        self.content(true, |writer| writer.display(message));
+    }
+
+    /// Answers with a JSON-RPC error: the request itself was wrong, or cannot be served.
+    pub fn protocol_error(self, error: &RpcError) {
+        self.answer.error(error);
+    }
+
+    /// Answers later, from any thread.
+    #[must_use = "a ticket that is dropped answers with an error"]
+    pub fn defer(self) -> Ticket {
+        self.answer.defer()
+    }
+
+    /// Answers after a delay, without a thread: `then` is called in the loop with a new reply,
+    /// unless the request was cancelled by then.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Call, Reply, Server, Tool};
+    ///
+    /// let wait = Tool::new("wait", |_: Call<'_>, reply: Reply<'_>| {
+    ///     reply.after(Duration::from_millis(100), |reply| reply.text("waited"));
+    /// });
+    /// let server = Server::new("demo", "1.0.0").tool(wait);
+    /// ```
+    pub fn after(self, delay: Duration, then: impl FnOnce(Reply<'_>) + Send + 'static) {
+        self.answer.after(delay, Box::new(then));
+    }
+
+    #[inline]
+    fn content(self, is_error: bool, text: impl FnOnce(&mut JsonWriter<'_>)) {
+        self.answer.result(|writer| {
+            writer.raw(b"\"content\":[{\"type\":\"text\",\"text\":");
+            text(writer);
+            writer.raw(if is_error {
+                b"}],\"isError\":true"
+            } else {
+                b"}]"
+            });
+        });
+    }
+}
+
+impl fmt::Debug for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("id", &self.call.id)
+            .field("version", &self.call.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a typed tool may return.
+///
+/// A `Result` whose error displays makes the error a tool execution error.
+pub trait IntoReply {
+    /// Answers the call.
+    fn reply(self, reply: Reply<'_>);
+}
+
+impl IntoReply for &str {
+    fn reply(self, reply: Reply<'_>) {
+        reply.text(self);
+    }
+}
+
+impl IntoReply for String {
+    fn reply(self, reply: Reply<'_>) {
+        reply.text(&self);
+    }
+}
+
+impl IntoReply for f64 {
+    fn reply(self, reply: Reply<'_>) {
+        reply.number(self);
+    }
+}
+
+impl<T: IntoReply, E: fmt::Display> IntoReply for Result<T, E> {
+    fn reply(self, reply: Reply<'_>) {
+        match self {
+            Ok(value) => value.reply(reply),
+            Err(error) => reply.error(error),
+        }
+    }
+}
+
+macro_rules! display_into_reply {
+    ($($type:ty)*) => {
+        $(impl IntoReply for $type {
+            fn reply(self, reply: Reply<'_>) {
+                reply.display(self);
+            }
+        })*
+    };
+}
+
+display_into_reply!(bool char i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
+
+/// Writes the start of a result, up to its value.
+#[inline]
+pub(crate) fn begin_result(writer: &mut JsonWriter<'_>, id: &Id<'_>) {
+    writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    writer.id(id);
+    writer.raw(b",\"result\":");
+}
+
+/// Writes an error. Without an id, it says so the way the revision wants it: 2025-06-18 and before
+/// have null, the later ones leave it out.
+///
+/// Specification: `basic/index`, Error Responses.
+pub(crate) fn write_error(
+    out: &mut Vec<u8>,
+    id: Option<&Id<'_>>,
+    version: ProtocolVersion,
+    error: &RpcError,
+) {
+    let mut writer = JsonWriter::new(out);
+    writer.raw(b"{\"jsonrpc\":\"2.0\",");
+    match id {
+        Some(id) => {
+            writer.raw(b"\"id\":");
+            writer.id(id);
+            writer.raw(b",");
+        }
+        None if version <= ProtocolVersion::V2025_06_18 => writer.raw(b"\"id\":null,"),
+        None => {}
+    }
+    writer.raw(b"\"error\":{\"code\":");
+    writer.i64(error.code().into());
+    writer.raw(b",\"message\":");
+    writer.string(error.message());
+    if let Some(data) = error.data() {
+        writer.raw(b",\"data\":");
+        writer.raw(data.as_bytes());
+    }
+    writer.raw(b"}}\n");
+}
+
+/// -32700, for a line that is not JSON.
+pub(crate) fn parse_error(message: String) -> RpcError {
+    RpcError::new(ErrorCode::ParseError.as_i32(), message)
+}

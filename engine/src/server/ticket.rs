@@ -1,0 +1,280 @@
+//! Deferred answers: [`Ticket`], which any thread may answer, and how the answer comes back to the
+//! loop.
+//!
+//! A ticket writes its answer into a buffer of its own and leaves it with [`Completions`], which
+//! wakes the loop; the loop sends it if the request still waits for it. A request that was
+//! cancelled, or whose time is up, waits for nothing: its late answer is thrown away.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+
+use super::{
+    registry::Registry,
+    reply::{Answer, Answering, Continuation, Outcome, Reply, write_error},
+};
+use crate::{
+    error::RpcError,
+    protocol::{pending::IdBuf, version::ProtocolVersion},
+};
+
+/// The right and duty to answer one deferred call, from any thread.
+///
+/// A ticket that is dropped unanswered answers -32603.
+///
+/// ```
+/// use tightwire::{Call, Reply, Server, Tool};
+///
+/// let lookup = Tool::new("lookup", |call: Call<'_>, reply: Reply<'_>| {
+///     let city = call.arguments().find("city").and_then(|city| city.as_str());
+///     let city = city.unwrap_or("nowhere").to_owned();
+///     let ticket = reply.defer();
+///     std::thread::spawn(move || {
+///         // … ask a slow database …
+///         ticket.answer(|reply| reply.text(&city));
+///     });
+/// });
+/// let server = Server::new("demo", "1.0.0").tool(lookup);
+/// ```
+pub struct Ticket {
+    id: IdBuf,
+    version: ProtocolVersion,
+    serial: u64,
+    registry: Arc<Registry>,
+    completions: Arc<Completions>,
+    cancellation: Cancellation,
+    done: bool,
+}
+
+impl Ticket {
+    pub(crate) fn new(
+        id: IdBuf,
+        version: ProtocolVersion,
+        serial: u64,
+        registry: Arc<Registry>,
+        completions: Arc<Completions>,
+        cancellation: Cancellation,
+    ) -> Self {
+        Self {
+            id,
+            version,
+            serial,
+            registry,
+            completions,
+            cancellation,
+            done: false,
+        }
+    }
+
+    /// Answers the call: `answer` gets the reply, and may use it up in any way.
+    pub fn answer(mut self, answer: impl FnOnce(Reply<'_>)) {
+        let mut out = Vec::new();
+        let mut outcome = Outcome::Answered;
+        answer(Reply::new(Answer::new(
+            &mut out,
+            self.answering(),
+            &mut outcome,
+        )));
+        self.done = true;
+        match outcome {
+            Outcome::Answered => self.complete(CompletionKind::Answer(out.into())),
+            Outcome::After(delay, then) => self.complete(CompletionKind::After(delay, then)),
+            // A ticket made of this one holds the call.
+            Outcome::Deferred(_) => {}
+        }
+    }
+
+    /// Whether the call was cancelled or timed out: its answer will be thrown away.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
+    /// The cancellation of the call, to hand to whoever works on it.
+    #[must_use]
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    pub(super) fn completions(&self) -> Arc<Completions> {
+        Arc::clone(&self.completions)
+    }
+
+    fn answering(&self) -> Answering<'_> {
+        Answering {
+            id: self.id.as_id(),
+            version: self.version,
+            serial: self.serial,
+            registry: &self.registry,
+            completions: &self.completions,
+            cancellation: Some(&self.cancellation),
+        }
+    }
+
+    fn complete(&self, kind: CompletionKind) {
+        self.completions.push(Completion {
+            serial: self.serial,
+            kind,
+        });
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let message = if std::thread::panicking() {
+            "the handler panicked"
+        } else {
+            "the handler gave no answer"
+        };
+        let mut out = Vec::new();
+        let error = RpcError::internal(message);
+        write_error(&mut out, Some(&self.id.as_id()), self.version, &error);
+        self.complete(CompletionKind::Answer(out.into()));
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket")
+            .field("id", &self.id.as_id())
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells whoever works on a call that nobody waits for it any more.
+#[derive(Clone, Debug, Default)]
+pub struct Cancellation(Arc<CancellationState>);
+
+#[derive(Default)]
+struct CancellationState {
+    cancelled: AtomicBool,
+    lock: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
+    changed: Condvar,
+}
+
+impl Cancellation {
+    /// Whether the call was cancelled, or timed out.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Waits until the call is cancelled, at most for `timeout`. Whether it was.
+    #[must_use]
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let guard = lock(&self.0.lock);
+        let waited = self
+            .0
+            .changed
+            .wait_timeout_while(guard, timeout, |_| !self.is_cancelled());
+        drop(waited);
+        self.is_cancelled()
+    }
+
+    /// Calls `f` when the call is cancelled, in the thread that learns of it, or at once if it was
+    /// already. `f` must be short, since that thread is the loop.
+    pub fn on_cancel(&self, f: impl FnOnce() + Send + 'static) {
+        let mut callbacks = lock(&self.0.lock);
+        if self.is_cancelled() {
+            drop(callbacks);
+            f();
+        } else {
+            callbacks.push(Box::new(f));
+        }
+    }
+
+    pub(crate) fn cancel(&self) {
+        let callbacks = {
+            let mut callbacks = lock(&self.0.lock);
+            self.0.cancelled.store(true, Ordering::Release);
+            std::mem::take(&mut *callbacks)
+        };
+        self.0.changed.notify_all();
+        for callback in callbacks {
+            callback();
+        }
+    }
+}
+
+impl fmt::Debug for CancellationState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CancellationState")
+            .field("cancelled", &self.cancelled)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something that happened to a call outside of the loop.
+pub(crate) struct Completion {
+    pub(crate) serial: u64,
+    pub(crate) kind: CompletionKind,
+}
+
+pub(crate) enum CompletionKind {
+    Answer(Bytes),
+    After(Duration, Continuation),
+    /// A line for the log; the call goes on.
+    Log(String),
+}
+
+/// Where other threads leave what they have for the loop.
+#[derive(Default)]
+pub(crate) struct Completions {
+    queue: Mutex<Vec<Completion>>,
+    ready: AtomicBool,
+    waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Completions {
+    /// What wakes the loop. To be set once, before the first line.
+    pub(crate) fn set_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
+        // A second waker would be for a second loop, which nothing has.
+        let _ = self.waker.set(Box::new(waker));
+    }
+
+    pub(crate) fn push(&self, completion: Completion) {
+        lock(&self.queue).push(completion);
+        if !self.ready.swap(true, Ordering::AcqRel)
+            && let Some(wake) = self.waker.get()
+        {
+            wake();
+        }
+    }
+
+    /// Whether there is anything to take.
+    #[inline]
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    /// Takes all there is.
+    pub(crate) fn take(&self) -> Vec<Completion> {
+        // First the flag: what comes after it is taken now or wakes the loop again.
+        self.ready.store(false, Ordering::Release);
+        std::mem::take(&mut *lock(&self.queue))
+    }
+}
+
+impl fmt::Debug for Completions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completions")
+            .field("ready", &self.ready)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Locks, whatever a panicking thread left: all that is behind these locks is whole at any time.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

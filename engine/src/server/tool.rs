@@ -1,0 +1,142 @@
+//! [`Tool`]: the definition of a tool and the function behind it.
+
+use std::{fmt, sync::Arc};
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::de::DeserializeOwned;
+
+use super::{
+    handler::{Call, ToolHandler},
+    reply::{IntoReply, Reply},
+};
+use crate::{error::one_line, model::tool::ToolDefinition};
+
+/// A tool: what clients see of it, and the function that serves its calls.
+///
+/// ```
+/// use tightwire::{Call, Reply, Tool};
+///
+/// let shout = Tool::new("shout", |call: Call<'_>, reply: Reply<'_>| {
+///     let text = call.arguments().find("text").and_then(|text| text.as_str());
+///     reply.text(&text.unwrap_or_default().to_uppercase());
+/// })
+/// .description("Say it louder")
+/// .input_schema(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#);
+/// ```
+#[derive(Clone)]
+pub struct Tool {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) execution: Execution,
+    pub(crate) handler: Arc<dyn ToolHandler>,
+}
+
+/// Where a tool's function runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Execution {
+    /// In the loop, between one line and the next.
+    Inline,
+    /// On a thread of the pool, with a copy of the arguments.
+    Blocking,
+}
+
+impl Tool {
+    /// A tool in the raw form. Without [`Tool::input_schema`] it takes any arguments.
+    #[must_use]
+    pub fn new(name: impl Into<String>, handler: impl ToolHandler) -> Self {
+        Self {
+            definition: ToolDefinition {
+                name: name.into(),
+                title: None,
+                description: None,
+                input_schema: r#"{"type":"object"}"#.to_owned(),
+            },
+            execution: Execution::Inline,
+            handler: Arc::new(handler),
+        }
+    }
+
+    /// A tool whose arguments are read into a type and whose input schema is that of the type. The
+    /// doc comments of the type's fields describe the arguments.
+    ///
+    /// ```
+    /// use tightwire::{Tool, schemars, serde};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// #[serde(crate = "tightwire::serde")]
+    /// #[schemars(crate = "tightwire::schemars")]
+    /// struct Add {
+    ///     /// The first number.
+    ///     a: f64,
+    ///     b: f64,
+    /// }
+    ///
+    /// let add = Tool::typed("add", |args: Add| args.a + args.b).description("Add two numbers");
+    /// ```
+    #[must_use]
+    pub fn typed<A, R>(
+        name: impl Into<String>,
+        function: impl Fn(A) -> R + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema + 'static,
+        R: IntoReply + 'static,
+    {
+        let handler = move |call: Call<'_>, reply: Reply<'_>| match call.parse::<A>() {
+            Ok(arguments) => function(arguments).reply(reply),
+            Err(error) => reply.error(format_args!(
+                "Invalid arguments for {}: {error}",
+                call.name()
+            )),
+        };
+        Self::new(name, handler).input_schema(input_schema_of::<A>())
+    }
+
+    /// Sets the description, which tells a model when to use the tool.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.definition.description = Some(text.into());
+        self
+    }
+
+    /// Sets the name for people to read. Sent from 2025-06-18 on.
+    #[must_use]
+    pub fn title(mut self, text: impl Into<String>) -> Self {
+        self.definition.title = Some(text.into());
+        self
+    }
+
+    /// Sets the input schema: JSON Schema 2020-12, of type object. It is checked when the server
+    /// is frozen.
+    #[must_use]
+    pub fn input_schema(mut self, json: impl Into<String>) -> Self {
+        self.definition.input_schema = one_line(json.into());
+        self
+    }
+
+    /// Runs the function on a thread of the pool, where it may wait. Without this it runs in the
+    /// loop, which is faster and must not wait.
+    #[must_use]
+    pub fn blocking(mut self) -> Self {
+        self.execution = Execution::Blocking;
+        self
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool")
+            .field("definition", &self.definition)
+            .field("execution", &self.execution)
+            .finish_non_exhaustive()
+    }
+}
+
+fn input_schema_of<A: JsonSchema>() -> String {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<A>();
+    schema.remove("title");
+    schema.as_value().to_string()
+}

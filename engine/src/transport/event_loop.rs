@@ -1,0 +1,456 @@
+//! The loop that serves one connection: one mio `Poll`, and around it reading, serving, writing.
+//!
+//! ```text
+//!        ┌───────────────────────────────────────────────────────────┐
+//!        ▼                                                           │
+//!   serve the lines ─▶ completions, ─▶ write ─▶ done? ─▶ more to ────┤ yes
+//!   of one read        timers, jobs                      read now?   │
+//!                                                            │ no    │
+//!                                                            ▼       │
+//!                                                       wait (epoll) ┘
+//! ```
+//!
+//! Data first, wait second: it reads until it would block before it asks for events, and a read
+//! that does not fill its buffer has taken all there was. So one call at a time costs one wait,
+//! one read and one write; many together are answered by one write.
+
+use std::{
+    io::{self, ErrorKind},
+    os::{fd::AsRawFd, unix::net::UnixStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use mio::{Events, Interest, Poll, Token, Waker, unix::SourceFd};
+use rustix::io::Errno;
+use signal_hook::{
+    SigId,
+    consts::{SIGINT, SIGTERM},
+};
+use tightwire_codec::Ring;
+
+use super::{
+    fd::{Fd, Kind},
+    log::Log,
+    memory::{Clock, serve},
+    pool::Pool,
+};
+use crate::{
+    error::{Error, Result},
+    server::connection::ServerConnection,
+};
+
+const INPUT: Token = Token(0);
+const OUTPUT: Token = Token(1);
+const WAKER: Token = Token(2);
+const SIGNAL: Token = Token(3);
+
+/// Output is written at the latest when so many bytes wait.
+const WRITE_BYTES: usize = 64 * 1024;
+/// An output buffer grown past this is given back when it has been written.
+const OUTPUT_BYTES_KEPT: usize = 1024 * 1024;
+
+pub(super) struct EventLoop {
+    poll: Poll,
+    connection: ServerConnection,
+    input: Input,
+    output: Output,
+    ring: Ring,
+    pool: Pool,
+    log: Log,
+    signals: Signals,
+    clock: Clock,
+}
+
+impl EventLoop {
+    pub(super) fn new(
+        connection: ServerConnection,
+        mut input: Fd,
+        mut output: Fd,
+        log: Log,
+    ) -> Result<Self> {
+        let poll = Poll::new().map_err(Error::io("creating the poll"))?;
+        register(&poll, &mut input, INPUT, Interest::READABLE)
+            .map_err(Error::io("registering the input"))?;
+        register(&poll, &mut output, OUTPUT, Interest::WRITABLE)
+            .map_err(Error::io("registering the output"))?;
+        let waker = Waker::new(poll.registry(), WAKER).map_err(Error::io("creating the waker"))?;
+        connection.set_waker(move || {
+            // It fails only without a poll to wake.
+            let _ = waker.wake();
+        });
+        let signals = Signals::register(&poll).map_err(Error::io("registering the signals"))?;
+        let limits = connection.limits();
+        Ok(Self {
+            poll,
+            input: Input {
+                fd: input,
+                readable: true,
+                hung_up: false,
+                ended: None,
+                finished: false,
+            },
+            output: Output {
+                fd: output,
+                bytes: Vec::new(),
+                written: 0,
+                writable: true,
+                closed: false,
+                progress: Duration::ZERO,
+                bytes_max: limits.output_bytes_max,
+            },
+            ring: Ring::new(limits.line_bytes_max),
+            pool: Pool::new(limits),
+            log,
+            signals,
+            clock: Clock::start(),
+            connection,
+        })
+    }
+
+    pub(super) fn run(mut self) -> Result<()> {
+        let mut events = Events::with_capacity(16);
+        loop {
+            self.read()?;
+            self.serve_lines()?;
+            self.look_after();
+            self.output.write(self.clock)?;
+            if self.is_done() {
+                break;
+            }
+            self.wait(&mut events)?;
+        }
+        self.connection.abort();
+        Ok(())
+    }
+
+    /// Reads once, if there may be something to read and it may be served.
+    fn read(&mut self) -> Result<()> {
+        if !self.input.readable || self.input.ended.is_some() || self.output.is_over_limit() {
+            return Ok(());
+        }
+        let spare = self.ring.spare();
+        match self.input.fd.read(spare) {
+            Ok(0) => self.input.end(self.clock),
+            Ok(count) => {
+                // A pipe or socket that gave less than was asked for is empty; the next bytes
+                // make an event. A hang-up has had its event, so the end must be read for.
+                let drained = count < spare.len()
+                    && !self.input.hung_up
+                    && matches!(self.input.fd.kind(), Kind::Pipe | Kind::Socket);
+                self.input.readable = !drained;
+                self.ring.commit(count);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.input.readable = false,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // A terminal that was hung up, a socket whose peer was killed.
+            Err(error) if is_gone(&error) => self.input.end(self.clock),
+            Err(error) => return Err(Error::io("reading the input")(error)),
+        }
+        Ok(())
+    }
+
+    /// Serves the lines that are complete, as long as there is room for their answers.
+    fn serve_lines(&mut self) -> Result<()> {
+        let mut now = self.clock.now();
+        while !self.output.is_over_limit() {
+            let line = match self.ring.next_line() {
+                Some(line) => line,
+                None if self.input.ended.is_some() && !self.input.finished => {
+                    self.input.finished = true;
+                    match self.ring.last_line() {
+                        Some(line) => line,
+                        None => break,
+                    }
+                }
+                None => break,
+            };
+            serve(&mut self.connection, now, line, &mut self.output.bytes);
+            let after = self.clock.monotonic();
+            self.connection
+                .line_took(after.saturating_sub(now.monotonic));
+            now.monotonic = after;
+            self.submit_jobs();
+            if self.output.waiting() >= WRITE_BYTES {
+                self.output.write(self.clock)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is to be done besides reading.
+    fn look_after(&mut self) {
+        if self.signals.arrived() && self.input.ended.is_none() {
+            // What has been read is answered; half a line is not served.
+            self.input.end(self.clock);
+            self.input.finished = true;
+        }
+        if self.connection.has_completions() && !self.output.is_over_limit() {
+            self.connection
+                .handle_completions(self.clock.now(), &mut self.output.bytes);
+        }
+        if let Some(due) = self.connection.poll_timeout() {
+            let now = self.clock.now();
+            if due <= now.monotonic {
+                self.connection.handle_timeout(now, &mut self.output.bytes);
+            }
+        }
+        if let Some(ended) = self.input.ended
+            && self.clock.monotonic() >= ended.saturating_add(self.drain_max())
+        {
+            self.connection.abort();
+        }
+        self.submit_jobs();
+        while let Some(line) = self.connection.poll_log() {
+            self.log.line(&line);
+        }
+    }
+
+    fn submit_jobs(&mut self) {
+        while let Some(job) = self.connection.poll_job() {
+            self.pool.submit(job);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        if self.output.closed {
+            return true;
+        }
+        let Some(ended) = self.input.ended else {
+            return false;
+        };
+        let answered = self.input.finished
+            && self.connection.in_flight() == 0
+            && !self.connection.has_completions()
+            && self.output.waiting() == 0;
+        answered || self.clock.monotonic() >= self.stall_deadline(ended)
+    }
+
+    /// When a reader that takes nothing has been waited for long enough.
+    fn stall_deadline(&self, ended: Duration) -> Duration {
+        ended
+            .max(self.output.progress)
+            .saturating_add(self.drain_max())
+    }
+
+    fn drain_max(&self) -> Duration {
+        Duration::from_millis(self.connection.limits().drain_ms_max)
+    }
+
+    /// Waits for events, unless there is more to do at once.
+    fn wait(&mut self, events: &mut Events) -> Result<()> {
+        let more_input =
+            self.input.readable && self.input.ended.is_none() && !self.output.is_over_limit();
+        if more_input && self.output.writable {
+            return Ok(());
+        }
+        let timeout = if more_input {
+            Some(Duration::ZERO)
+        } else {
+            self.timeout()
+        };
+        match self.poll.poll(events, timeout) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
+            Err(error) => return Err(Error::io("waiting for events")(error)),
+        }
+        for event in events.iter() {
+            match event.token() {
+                INPUT => {
+                    self.input.readable = true;
+                    self.input.hung_up |= event.is_read_closed();
+                }
+                OUTPUT => {
+                    self.output.writable = true;
+                    self.output.closed |= event.is_error() || event.is_write_closed();
+                }
+                SIGNAL => self.signals.clear(),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to wait for events at most.
+    fn timeout(&self) -> Option<Duration> {
+        let due = self.connection.poll_timeout();
+        let drain = self.input.ended.map(|ended| {
+            let drain = ended.saturating_add(self.drain_max());
+            let stall = self.stall_deadline(ended);
+            if self.connection.in_flight() > 0 {
+                drain.min(stall)
+            } else {
+                stall
+            }
+        });
+        let deadline = [due, drain].into_iter().flatten().min()?;
+        Some(deadline.saturating_sub(self.clock.monotonic()))
+    }
+}
+
+/// Where requests come from.
+#[derive(Debug)]
+struct Input {
+    fd: Fd,
+    /// Whether a read may give something.
+    readable: bool,
+    /// Whether the peer has closed its side: no further event will come.
+    hung_up: bool,
+    /// Since when there is nothing more to read.
+    ended: Option<Duration>,
+    /// Whether the rest after the last newline was served.
+    finished: bool,
+}
+
+impl Input {
+    fn end(&mut self, clock: Clock) {
+        self.ended = Some(clock.monotonic());
+    }
+}
+
+/// Where answers go, and those that have not gone yet.
+#[derive(Debug)]
+struct Output {
+    fd: Fd,
+    bytes: Vec<u8>,
+    /// How many of the bytes are written.
+    written: usize,
+    writable: bool,
+    closed: bool,
+    /// When the reader last took something.
+    progress: Duration,
+    bytes_max: usize,
+}
+
+impl Output {
+    #[inline]
+    fn waiting(&self) -> usize {
+        self.bytes.len() - self.written
+    }
+
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        self.waiting() > self.bytes_max
+    }
+
+    /// Writes as much as the reader takes.
+    fn write(&mut self, clock: Clock) -> Result<()> {
+        while self.waiting() > 0 && self.writable && !self.closed {
+            match self.fd.write(&self.bytes[self.written..]) {
+                Ok(count) => {
+                    self.written += count;
+                    if self.waiting() > 0 {
+                        self.progress = clock.monotonic();
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_gone(&error) => self.closed = true,
+                Err(error) => return Err(Error::io("writing the output")(error)),
+            }
+        }
+        self.reclaim();
+        Ok(())
+    }
+
+    /// Gives up the room of what is written.
+    fn reclaim(&mut self) {
+        if self.waiting() == 0 {
+            self.bytes.clear();
+            self.written = 0;
+            if self.bytes.capacity() > OUTPUT_BYTES_KEPT {
+                self.bytes = Vec::new();
+            }
+        } else if self.written > WRITE_BYTES && self.written > self.bytes.len() / 2 {
+            self.bytes.drain(..self.written);
+            self.written = 0;
+        }
+    }
+}
+
+/// SIGTERM and SIGINT: the first drains and ends, a second ends at once.
+struct Signals {
+    /// Set by the first signal; while set, a signal does what it does by default.
+    arrived: Arc<AtomicBool>,
+    receiver: UnixStream,
+    ids: Vec<SigId>,
+}
+
+impl Signals {
+    fn register(poll: &Poll) -> io::Result<Self> {
+        let (sender, receiver) = UnixStream::pair()?;
+        receiver.set_nonblocking(true)?;
+        let mut signals = Self {
+            arrived: Arc::default(),
+            receiver,
+            ids: Vec::new(),
+        };
+        poll.registry().register(
+            &mut SourceFd(&signals.receiver.as_raw_fd()),
+            SIGNAL,
+            Interest::READABLE,
+        )?;
+        for signal in [SIGTERM, SIGINT] {
+            // In this order: the default action of the second signal must not see the first.
+            let arrived = &signals.arrived;
+            let ids = [
+                signal_hook::flag::register_conditional_default(signal, Arc::clone(arrived))?,
+                signal_hook::flag::register(signal, Arc::clone(arrived))?,
+                signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?,
+            ];
+            signals.ids.extend(ids);
+        }
+        Ok(signals)
+    }
+
+    #[inline]
+    fn arrived(&self) -> bool {
+        self.arrived.load(Ordering::Relaxed)
+    }
+
+    fn clear(&mut self) {
+        let mut bytes = [0; 16];
+        while matches!(io::Read::read(&mut self.receiver, &mut bytes), Ok(1..)) {}
+    }
+}
+
+impl Drop for Signals {
+    /// From here on the signals do what they do by default.
+    fn drop(&mut self) {
+        self.arrived.store(true, Ordering::Relaxed);
+        // The first action of each signal stays: it is the default one.
+        for pair in self.ids.chunks(3) {
+            for id in pair.iter().skip(1) {
+                signal_hook::low_level::unregister(*id);
+            }
+        }
+    }
+}
+
+/// Registers a descriptor, unless epoll refuses it or need not be asked.
+fn register(poll: &Poll, fd: &mut Fd, token: Token, interest: Interest) -> io::Result<()> {
+    if fd.kind() == Kind::Direct {
+        return Ok(());
+    }
+    match poll
+        .registry()
+        .register(&mut SourceFd(&fd.as_raw_fd()), token, interest)
+    {
+        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
+            fd.make_direct();
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+/// Whether the error says that the peer is gone.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
+    ) || error.raw_os_error() == Some(Errno::IO.raw_os_error())
+}

@@ -1,0 +1,163 @@
+//! A file descriptor that never blocks the loop, whatever it is, and whosever it is.
+//!
+//! `O_NONBLOCK` belongs to the open file description, which a pipe or terminal shares with the
+//! host and its other children. So:
+//!
+//! | what it is | how it is used |
+//! | --- | --- |
+//! | pipe, terminal | opened again through `/proc/self/fd`: a private description, non-blocking |
+//! | socket | `recv` and `send` with `MSG_DONTWAIT`: no flag is touched |
+//! | regular file, `/dev/null` | read and written directly: always ready, and epoll refuses them |
+//! | pipe or terminal that cannot be opened again | `O_NONBLOCK` on the shared description, until dropped |
+
+use std::{
+    io::{self, IsTerminal},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+};
+
+use rustix::{
+    fs::{FileType, Mode, OFlags},
+    net::{RecvFlags, SendFlags},
+};
+
+/// One end of the conversation, ready for the loop.
+#[derive(Debug)]
+pub(super) struct Fd {
+    fd: OwnedFd,
+    kind: Kind,
+    /// What the flags of a shared description were.
+    restore: Option<OFlags>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Pipe,
+    Terminal,
+    Socket,
+    /// Always ready.
+    Direct,
+}
+
+/// Which way the bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    In,
+    Out,
+}
+
+impl Fd {
+    /// Makes a descriptor of its own from a standard stream, which the caller may then replace.
+    pub(super) fn open(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<Self> {
+        let kind = kind(stream)?;
+        let own = |kind| {
+            Ok(Self {
+                fd: rustix::io::fcntl_dupfd_cloexec(stream, 3)?,
+                kind,
+                restore: None,
+            })
+        };
+        if matches!(kind, Kind::Socket | Kind::Direct) {
+            return own(kind);
+        }
+        if let Ok(fd) = reopen(stream, direction) {
+            return Ok(Self {
+                fd,
+                kind,
+                restore: None,
+            });
+        }
+        let mut shared = own(kind)?;
+        let flags = rustix::fs::fcntl_getfl(&shared.fd)?;
+        if !flags.contains(OFlags::NONBLOCK) {
+            rustix::fs::fcntl_setfl(&shared.fd, flags | OFlags::NONBLOCK)?;
+            shared.restore = Some(flags);
+        }
+        Ok(shared)
+    }
+
+    /// What it is.
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Takes it for what is always ready: a device that epoll refuses.
+    pub(super) fn make_direct(&mut self) {
+        self.kind = Kind::Direct;
+    }
+
+    /// Reads what is there. `WouldBlock` if nothing is, 0 at the end.
+    #[inline]
+    pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = match self.kind {
+            Kind::Socket => rustix::net::recv(&self.fd, buffer, RecvFlags::DONTWAIT)?.0,
+            _ => rustix::io::read(&self.fd, buffer)?,
+        };
+        Ok(count)
+    }
+
+    /// Writes what there is room for. `WouldBlock` if there is none.
+    #[inline]
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let count = match self.kind {
+            Kind::Socket => {
+                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+                rustix::net::send(&self.fd, bytes, flags)?
+            }
+            _ => rustix::io::write(&self.fd, bytes)?,
+        };
+        Ok(count)
+    }
+}
+
+impl AsRawFd for Fd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+impl Drop for Fd {
+    fn drop(&mut self) {
+        if let Some(flags) = self.restore {
+            // Nobody is left to tell.
+            let _ = rustix::fs::fcntl_setfl(&self.fd, flags);
+        }
+    }
+}
+
+/// Whether writing to it fails for good: it is closed, or its reader is gone.
+pub(super) fn is_broken(stream: impl AsFd) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds = [PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::OUT)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let broken = PollFlags::ERR | PollFlags::NVAL;
+    poll(&mut fds, Some(&now)).is_err() || fds[0].revents().intersects(broken)
+}
+
+/// `/dev/null`, to put in the place of a standard stream.
+pub(super) fn dev_null() -> io::Result<OwnedFd> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
+}
+
+fn kind(stream: BorrowedFd<'_>) -> io::Result<Kind> {
+    let stat = rustix::fs::fstat(stream)?;
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Fifo => Kind::Pipe,
+        FileType::Socket => Kind::Socket,
+        FileType::CharacterDevice if stream.is_terminal() => Kind::Terminal,
+        _ => Kind::Direct,
+    })
+}
+
+fn reopen(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<OwnedFd> {
+    let access = match direction {
+        Direction::In => OFlags::RDONLY,
+        Direction::Out => OFlags::WRONLY,
+    };
+    let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let path = format!("/proc/self/fd/{}", stream.as_raw_fd());
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}

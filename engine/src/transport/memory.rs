@@ -1,0 +1,191 @@
+//! [`Memory`]: a server in the caller's own loop, bytes in and bytes out, in one thread.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tightwire_codec::{LineTooLong, Ring};
+
+use crate::server::{
+    FrozenServer,
+    connection::{Now, ServerConnection},
+};
+
+/// A connection to a server in memory: the embedding API at its simplest.
+///
+/// It runs what it is told to when it is told to, and nothing else: no thread, no waiting. This
+/// is a complete loop of an agent that has its tools in its own process:
+///
+/// ```
+/// use tightwire::{Memory, Server, schemars, serde};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// #[serde(crate = "tightwire::serde")]
+/// #[schemars(crate = "tightwire::schemars")]
+/// struct Add {
+///     a: f64,
+///     b: f64,
+/// }
+///
+/// # fn main() -> tightwire::Result<()> {
+/// let server = Server::new("in-process", "1.0.0")
+///     .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
+///     .freeze()?;
+/// let mut memory = Memory::new(&server);
+///
+/// // Ask: any number of requests, each on a line.
+/// for (id, (a, b)) in [(2, 3), (20, 22)].into_iter().enumerate() {
+///     let request = format!(
+///         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{a},"b":{b}}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+///     );
+///     memory.feed(request.as_bytes());
+///     memory.feed(b"\n");
+/// }
+///
+/// // Work, until nothing is in flight any more.
+/// while memory.in_flight() > 0 {
+///     if let Some(wait) = memory.poll() {
+///         std::thread::sleep(wait);
+///     }
+/// }
+///
+/// // Take the answers, each on a line.
+/// let answers = String::from_utf8_lossy(memory.output()).into_owned();
+/// memory.consume(answers.len());
+/// let texts: Vec<&str> = answers
+///     .lines()
+///     .map(|line| line.split(r#""text":""#).nth(1).unwrap())
+///     .map(|rest| rest.split('"').next().unwrap())
+///     .collect();
+/// assert_eq!(texts, ["5", "42"]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Memory {
+    connection: ServerConnection,
+    ring: Ring,
+    out: Vec<u8>,
+    clock: Clock,
+}
+
+impl Memory {
+    /// Connects to a server.
+    #[must_use]
+    pub fn new(server: &FrozenServer) -> Self {
+        Self {
+            connection: server.connect(),
+            ring: Ring::new(server.limits().line_bytes_max),
+            out: Vec::new(),
+            clock: Clock::start(),
+        }
+    }
+
+    /// Takes bytes from the peer, cut anywhere, and serves the lines that they complete. Tools
+    /// marked as blocking run here and now.
+    pub fn feed(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let spare = self.ring.spare();
+            let count = spare.len().min(bytes.len());
+            spare[..count].copy_from_slice(&bytes[..count]);
+            self.ring.commit(count);
+            bytes = &bytes[count..];
+            while let Some(line) = self.ring.next_line() {
+                serve(&mut self.connection, self.clock.now(), line, &mut self.out);
+                self.run_jobs();
+            }
+        }
+    }
+
+    /// The peer will send no more: what came after the last newline is served as a line.
+    pub fn finish(&mut self) {
+        if let Some(line) = self.ring.last_line() {
+            serve(&mut self.connection, self.clock.now(), line, &mut self.out);
+            self.run_jobs();
+        }
+    }
+
+    /// Does what is due, and sends the deferred answers that came in. How long until something
+    /// else is due, if anything is.
+    pub fn poll(&mut self) -> Option<Duration> {
+        let now = self.clock.now();
+        if self.connection.has_completions() {
+            self.connection.handle_completions(now, &mut self.out);
+        }
+        self.connection.handle_timeout(now, &mut self.out);
+        let due = self.connection.poll_timeout()?;
+        Some(due.saturating_sub(self.clock.now().monotonic))
+    }
+
+    /// What there is for the peer: complete lines.
+    #[must_use]
+    pub fn output(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Forgets the first `count` bytes of the output, or all of it if that is less.
+    pub fn consume(&mut self, count: usize) {
+        self.out.drain(..count.min(self.out.len()));
+    }
+
+    /// How many requests wait for a deferred answer.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.connection.in_flight()
+    }
+
+    /// The connection, for what is not offered here.
+    pub fn connection(&mut self) -> &mut ServerConnection {
+        &mut self.connection
+    }
+
+    fn run_jobs(&mut self) {
+        while let Some(job) = self.connection.poll_job() {
+            job.run();
+        }
+        if self.connection.has_completions() {
+            let now = self.clock.now();
+            self.connection.handle_completions(now, &mut self.out);
+        }
+    }
+}
+
+/// Hands a line, or that it was too long, to a connection.
+#[inline]
+pub(super) fn serve(
+    connection: &mut ServerConnection,
+    now: Now,
+    line: Result<tightwire_codec::Line<'_>, LineTooLong>,
+    out: &mut Vec<u8>,
+) {
+    match line {
+        Ok(line) => connection.handle_line(now, line, out),
+        Err(error) => connection.handle_too_long(error, out),
+    }
+}
+
+/// The clocks of the system, for a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    start: Instant,
+}
+
+impl Clock {
+    pub(super) fn start() -> Self {
+        Self {
+            start: Instant::now(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn monotonic(self) -> Duration {
+        self.start.elapsed()
+    }
+
+    pub(super) fn now(self) -> Now {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unix_ms = unix.map_or(0, |unix| unix.as_millis());
+        Now {
+            monotonic: self.monotonic(),
+            unix_ms: u64::try_from(unix_ms).unwrap_or(u64::MAX),
+        }
+    }
+}

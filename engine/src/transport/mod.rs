@@ -1,0 +1,21 @@
+//! Transports move bytes between a peer and a connection. They know no method.
+//!
+//! The contract: read into the [`Ring`](tightwire_codec::Ring), hand each line to the connection,
+//! write what it appends to the output, and look after what it asks for between lines: timers,
+//! jobs, completions, log lines.
+//!
+//! - [`memory`]: in the caller's loop.
+//! - `stdio`: stdin and stdout of the process, on the `event_loop`, with the `pool` for blocking
+//!   tools. What is specific to Unix is in these files alone.
+
+#[cfg(unix)]
+mod event_loop;
+#[cfg(unix)]
+mod fd;
+#[cfg(unix)]
+mod log;
+pub(crate) mod memory;
+#[cfg(unix)]
+mod pool;
+#[cfg(unix)]
+mod stdio;
