@@ -58,4 +58,4 @@ pub use message::{
 pub use parse::{Document, Parser, ParserLimits};
 pub use ring::{LINE_PADDING, Line, Ring};
 pub use value::{Array, ArrayIter, Kind, Number, Object, ObjectIter, Value};
-pub use write::{JsonWriter, write_f64_shortest};
+pub use write::JsonWriter;

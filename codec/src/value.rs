@@ -40,6 +40,13 @@ pub enum Number {
     Float(f64),
 }
 
+impl Value<'static> {
+    /// The object without members: what absent parameters and arguments mean.
+    pub const EMPTY_OBJECT: Self = Self {
+        nodes: &[Node::Object { len: 0, count: 0 }],
+    };
+}
+
 impl<'a> Value<'a> {
     pub(crate) fn new(nodes: &'a [Node<'a>]) -> Self {
         Self { nodes }

@@ -3,6 +3,8 @@
 //! It appends and never looks back: what is written once is what is sent. Everything it writes is
 //! on one line, since a newline ends a message.
 
+use std::fmt::{self, Write};
+
 use crate::{
     message::Id,
     value::{Number, Value},
@@ -39,6 +41,14 @@ impl<'a> JsonWriter<'a> {
         self.out.push(b'"');
     }
 
+    /// Appends what a value displays as a string, without putting it together elsewhere first.
+    pub fn display(&mut self, value: impl fmt::Display) {
+        self.out.push(b'"');
+        // Writing to a buffer does not fail; a `Display` that does has said its best.
+        let _ = write!(Escaped(self.out), "{value}");
+        self.out.push(b'"');
+    }
+
     /// Appends `"name":`.
     #[inline]
     pub fn key(&mut self, name: &str) {
@@ -67,6 +77,17 @@ impl<'a> JsonWriter<'a> {
         } else {
             self.raw(b"null");
         }
+    }
+
+    /// Appends a float as a string for people: the shortest form that reads back, without a
+    /// fraction where there is none (`"5"`, not `"5.0"`); infinities and NaN are words.
+    #[inline]
+    pub fn f64_text(&mut self, value: f64) {
+        let mut buffer = zmij::Buffer::new();
+        let text = buffer.format(value);
+        self.out.push(b'"');
+        self.raw(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+        self.out.push(b'"');
     }
 
     /// Appends a boolean.
@@ -125,13 +146,14 @@ impl<'a> JsonWriter<'a> {
     }
 }
 
-/// Appends a float as a person would write it: the shortest form that reads back, without a
-/// fraction where there is none (`5`, not `5.0`). For text, not for JSON: infinities and NaN are
-/// words.
-pub fn write_f64_shortest(out: &mut Vec<u8>, value: f64) {
-    let mut buffer = zmij::Buffer::new();
-    let text = buffer.format(value);
-    out.extend_from_slice(text.strip_suffix(".0").unwrap_or(text).as_bytes());
+/// Escapes what is written to it.
+struct Escaped<'a>(&'a mut Vec<u8>);
+
+impl Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        escape(self.0, text);
+        Ok(())
+    }
 }
 
 /// What each byte of a string becomes: 0 for itself, `u` for `\u00XX`, else the letter after a
@@ -233,11 +255,16 @@ mod tests {
             (0.1 + 0.2, "0.30000000000000004"),
             (1e20, "1e+20"),
             (123_456_789.0, "123456789"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-inf"),
         ] {
-            let mut out = Vec::new();
-            write_f64_shortest(&mut out, value);
-            assert_eq!(String::from_utf8(out).unwrap(), text);
+            let quoted = format!("\"{text}\"");
+            assert_eq!(written(|writer| writer.f64_text(value)), quoted);
         }
+        assert_eq!(
+            written(|writer| writer.display(format_args!("a{}\n", '"'))),
+            r#""a\"\n""#
+        );
         assert_eq!(written(|writer| writer.f64(f64::NAN)), "null");
         assert_eq!(written(|writer| writer.f64(f64::INFINITY)), "null");
     }

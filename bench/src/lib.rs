@@ -1,0 +1,1 @@
+//! The message corpus, and what drives servers with it.

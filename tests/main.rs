@@ -1,0 +1,3 @@
+//! The integration tests: a module per topic.
+
+mod modern;
