@@ -18,7 +18,7 @@ impl IdBuf {
     pub(crate) fn new(id: &Id<'_>) -> Self {
         let mut bytes = Vec::new();
         JsonWriter::new(&mut bytes).id(id);
-        Self(SmallVec::from_vec(bytes))
+        Self(SmallVec::from_slice(&bytes))
     }
 
     /// The id to answer with. It compares equal to no id that was read, only to itself.
@@ -50,6 +50,8 @@ pub(crate) struct Pending<T> {
     entries: Vec<Entry<T>>,
     /// The earliest deadline.
     next_deadline: Option<Duration>,
+    /// The bytes of the id that is looked up.
+    wanted: Vec<u8>,
 }
 
 impl<T> Pending<T> {
@@ -59,6 +61,7 @@ impl<T> Pending<T> {
             hashes: Vec::new(),
             entries: Vec::new(),
             next_deadline: None,
+            wanted: Vec::new(),
         }
     }
 
@@ -86,7 +89,7 @@ impl<T> Pending<T> {
 
     /// Whether a request with this id is in flight.
     #[inline]
-    pub(crate) fn contains(&self, id: &Id<'_>) -> bool {
+    pub(crate) fn contains(&mut self, id: &Id<'_>) -> bool {
         !self.is_empty() && self.place(id).is_some()
     }
 
@@ -145,13 +148,14 @@ impl<T> Pending<T> {
         self.entries.drain(..)
     }
 
-    fn place(&self, id: &Id<'_>) -> Option<usize> {
-        let id = IdBuf::new(id);
-        let wanted = hash(id.as_bytes(), 0);
+    fn place(&mut self, id: &Id<'_>) -> Option<usize> {
+        self.wanted.clear();
+        JsonWriter::new(&mut self.wanted).id(id);
+        let wanted = hash(&self.wanted, 0);
         self.hashes
             .iter()
             .zip(&self.entries)
-            .position(|(hash, entry)| *hash == wanted && entry.id == id)
+            .position(|(hash, entry)| *hash == wanted && entry.id.as_bytes() == self.wanted)
     }
 
     fn take(&mut self, place: usize) -> Entry<T> {

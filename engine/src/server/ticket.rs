@@ -17,6 +17,7 @@ use std::{
 use bytes::Bytes;
 
 use super::{
+    handler::guard,
     registry::Registry,
     reply::{Answer, Answering, Continuation, Outcome, Reply, write_error},
 };
@@ -202,7 +203,8 @@ impl Cancellation {
         };
         self.0.changed.notify_all();
         for callback in callbacks {
-            callback();
+            // A panic in it is its own: the call is over, so there is nobody to tell.
+            let _ = guard(callback);
         }
     }
 }

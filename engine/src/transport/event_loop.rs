@@ -176,6 +176,7 @@ impl EventLoop {
             self.submit_jobs();
             if self.output.waiting() >= WRITE_BYTES {
                 self.output.write(self.clock)?;
+                now = self.clock.now();
             }
         }
         Ok(())

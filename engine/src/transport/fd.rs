@@ -48,31 +48,34 @@ pub(super) enum Direction {
 impl Fd {
     /// Makes a descriptor of its own from a standard stream, which the caller may then replace.
     pub(super) fn open(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<Self> {
-        let kind = kind(stream)?;
-        let own = |kind| {
-            Ok(Self {
-                fd: rustix::io::fcntl_dupfd_cloexec(stream, 3)?,
-                kind,
-                restore: None,
-            })
+        if let Ok(private) = Self::open_private(stream, direction) {
+            return Ok(private);
+        }
+        let mut shared = Self {
+            fd: duplicate(stream)?,
+            kind: kind(stream)?,
+            restore: None,
         };
-        if matches!(kind, Kind::Socket | Kind::Direct) {
-            return own(kind);
-        }
-        if let Ok(fd) = reopen(stream, direction) {
-            return Ok(Self {
-                fd,
-                kind,
-                restore: None,
-            });
-        }
-        let mut shared = own(kind)?;
         let flags = rustix::fs::fcntl_getfl(&shared.fd)?;
         if !flags.contains(OFlags::NONBLOCK) {
             rustix::fs::fcntl_setfl(&shared.fd, flags | OFlags::NONBLOCK)?;
             shared.restore = Some(flags);
         }
         Ok(shared)
+    }
+
+    /// The same, but fails where it would have to change the flags of a shared description.
+    pub(super) fn open_private(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<Self> {
+        let kind = kind(stream)?;
+        let fd = match kind {
+            Kind::Socket | Kind::Direct => duplicate(stream)?,
+            Kind::Pipe | Kind::Terminal => reopen(stream, direction)?,
+        };
+        Ok(Self {
+            fd,
+            kind,
+            restore: None,
+        })
     }
 
     /// What it is.
@@ -150,6 +153,10 @@ fn kind(stream: BorrowedFd<'_>) -> io::Result<Kind> {
         FileType::CharacterDevice if stream.is_terminal() => Kind::Terminal,
         _ => Kind::Direct,
     })
+}
+
+fn duplicate(stream: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(stream, 3)?)
 }
 
 fn reopen(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<OwnedFd> {

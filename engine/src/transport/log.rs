@@ -24,7 +24,7 @@ impl Log {
     /// Opens stderr for writing without blocking.
     pub(super) fn open() -> Self {
         Self {
-            fd: Fd::open(rustix::stdio::stderr(), Direction::Out).ok(),
+            fd: Fd::open_private(rustix::stdio::stderr(), Direction::Out).ok(),
             dropped: 0,
         }
     }
