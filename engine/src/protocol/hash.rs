@@ -6,50 +6,33 @@
 //! keys into free slots.
 
 /// Hashes a name, eight bytes at a time.
+#[inline]
 pub(crate) const fn hash(name: &[u8], seed: u64) -> u64 {
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut state = seed ^ (name.len() as u64).wrapping_mul(K);
-    let mut at = 0;
-    while at + 8 <= name.len() {
-        state = mix(state ^ word(name, at, 8));
-        at += 8;
+    let mut rest = name;
+    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
+        state = mix(state ^ u64::from_le_bytes(*word));
+        rest = tail;
     }
-    if at < name.len() {
-        // The last eight bytes again, or all of a shorter name.
-        state = if name.len() >= 8 {
-            mix(state ^ word(name, name.len() - 8, 8))
-        } else {
-            mix(state ^ word(name, 0, name.len()))
-        };
-    }
-    mix(state)
+    // What is left is shorter than a word: its first four bytes and its last four, or its three.
+    let tail = match (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64
+        }
+        _ => match rest {
+            [] => 0,
+            [a] => *a as u64,
+            [a, b] => (*a as u64) << 8 | *b as u64,
+            [a, .., b, c] => (*a as u64) << 16 | (*b as u64) << 8 | *c as u64,
+        },
+    };
+    mix(state ^ tail)
 }
 
 const fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     state ^ (state >> 29)
-}
-
-const fn word(bytes: &[u8], at: usize, len: usize) -> u64 {
-    if len == 8 {
-        return u64::from_le_bytes([
-            bytes[at],
-            bytes[at + 1],
-            bytes[at + 2],
-            bytes[at + 3],
-            bytes[at + 4],
-            bytes[at + 5],
-            bytes[at + 6],
-            bytes[at + 7],
-        ]);
-    }
-    let mut word = 0;
-    let mut index = 0;
-    while index < len {
-        word |= (bytes[at + index] as u64) << (8 * index);
-        index += 1;
-    }
-    word
 }
 
 /// Values by name, fixed once built.

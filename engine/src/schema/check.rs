@@ -38,15 +38,30 @@ impl Schema {
         sink: &mut S,
     ) -> ControlFlow<()> {
         let node = &self.nodes[id];
-        if node.never {
-            return sink.problem(at, ProblemKind::Unexpected, || "is not allowed".to_owned());
-        }
         let kind = value.kind();
         if let Some(types) = node.types
             && !has_type(types, value, kind)
         {
             // What else the schema says is about values of its types.
             return sink.problem(at, ProblemKind::Type, || wrong_type(types, kind));
+        }
+        if node.types_only {
+            return ControlFlow::Continue(());
+        }
+        self.check_rest(node, value, kind, at, sink)
+    }
+
+    /// All but the types.
+    fn check_rest<S: Sink>(
+        &self,
+        node: &Node,
+        value: Value<'_>,
+        kind: Kind,
+        at: &Location<'_>,
+        sink: &mut S,
+    ) -> ControlFlow<()> {
+        if node.never {
+            return sink.problem(at, ProblemKind::Unexpected, || "is not allowed".to_owned());
         }
         if let Some(values) = &node.values
             && !values.iter().any(|constant| equals(value, constant))

@@ -17,6 +17,8 @@ pub(super) type NodeId = usize;
 /// What one subschema asserts.
 #[derive(Debug, Default)]
 pub(super) struct Node {
+    /// Whether the types are all that it asserts.
+    pub(super) types_only: bool,
     /// The boolean schema `false`.
     pub(super) never: bool,
     pub(super) types: Option<Types>,
@@ -204,9 +206,13 @@ impl<'a> Compiler<'a> {
     }
 
     fn node(&mut self, schema: Object<'a>, at: &str, depth: usize) -> Result<Node, String> {
-        let mut node = Node::default();
+        let mut node = Node {
+            types_only: true,
+            ..Node::default()
+        };
         let mut required = Vec::new();
         for (keyword, value) in schema {
+            node.types_only &= keyword == "type" || asserts_nothing(keyword);
             let here = format!("{at}/{}", escape_pointer(keyword));
             match keyword {
                 "type" => node.types = Some(types(value, &here)?),
