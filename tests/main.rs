@@ -1,3 +1,6 @@
 //! The integration tests: a module per topic.
 
+mod batches;
+mod features;
+mod legacy;
 mod modern;
