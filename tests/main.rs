@@ -3,4 +3,6 @@
 mod batches;
 mod features;
 mod legacy;
+mod lines;
+mod messages;
 mod modern;
