@@ -3,7 +3,10 @@
 //! Specification: 2025-03-26, `basic/index`, Batching, and `basic/lifecycle` for `initialize`;
 //! <https://www.jsonrpc.org/specification#batch>.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tightwire::{Call, Limits, Reply, Server, Tool};
@@ -336,4 +339,25 @@ fn delays_and_the_time_limit_hold_within_a_batch() {
     assert_eq!(answers[0][0], pong(3));
     assert_eq!(answers[0][1], legacy_result(1, &text("slept")));
     assert_eq!(refusal(&answers[0][2]).head(), (Some(json!(2)), -32603));
+}
+
+#[test]
+fn a_ticket_made_after_a_delay_stays_in_its_batch() {
+    let later = Arc::new(Mutex::new(Vec::new()));
+    let tickets = Arc::clone(&later);
+    let slow = Tool::new("slow", move |_: Call<'_>, reply: Reply<'_>| {
+        let tickets = Arc::clone(&tickets);
+        reply.after(Duration::from_millis(1), move |reply| {
+            tickets.lock().expect("no panic").push(reply.defer());
+        });
+    });
+    let mut server = Stepped::new(server().tool(slow));
+    server.send(&initialize("2025-03-26"));
+    let slow = legacy(1, "tools/call", &json!({ "name": "slow" }));
+    assert_eq!(server.send(&batch(&[&slow, &ping(2)])), NOTHING);
+    assert_eq!(server.pass_ms(1), NOTHING);
+    for ticket in later.lock().expect("no panic").drain(..) {
+        ticket.answer(|reply| reply.text("later"));
+    }
+    assert_eq!(server.completed(), [json!([pong(2), held(1, "later")])]);
 }

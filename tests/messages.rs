@@ -100,6 +100,11 @@ fn ids_come_back_as_they_were_sent() {
             r#"{{"jsonrpc":"2.0","id":{sent},"method":"tools/call","params":{{"name":"hold","_meta":{meta}}}}}"#
         );
         assert_eq!(pair.ask_text(&deferred), "");
+        let again = pair.ask_text(&deferred);
+        assert!(
+            again.starts_with(&format!(r#"{start}"error":{{"code":-32600"#)),
+            "{again}"
+        );
         held.answer("x");
         let _ = pair.memory().poll();
         let answer = pair.ask_text("");
