@@ -307,6 +307,15 @@ fn a_batch_may_cancel_what_it_asked_for_itself() {
 }
 
 #[test]
+fn a_batch_that_another_one_ends_is_not_a_part_of_it() {
+    let (mut pair, _calls) = holding();
+    assert_eq!(pair.send(&batch(&[&hold(1), &ping(2)])), NOTHING);
+    let answers = pair.send(&batch(&[&ping(3), &cancelled(1), &ping(4)]));
+    let expected = [json!([pong(2)]), json!([pong(3), pong(4)])];
+    assert_eq!(answers, expected);
+}
+
+#[test]
 fn an_id_in_flight_is_refused_within_a_batch() {
     let (mut pair, calls) = holding();
     assert_eq!(pair.send(&batch(&[&hold(1), &hold(1)])), NOTHING);

@@ -259,6 +259,18 @@ fn on_cancel_is_called_once_by_the_cancellation_or_at_once_after_it() {
 }
 
 #[test]
+fn a_panic_in_on_cancel_costs_nobody_anything() {
+    let held = Held::default();
+    let mut pair = with(held.tool());
+    pair.send(&ask(1, "hold"));
+    let ticket = held.next();
+    ticket.cancellation().on_cancel(|| panic!("bang"));
+    assert_eq!(pair.send(&cancelled(1)), NOTHING);
+    assert!(ticket.is_cancelled());
+    lives(&mut pair);
+}
+
+#[test]
 fn wait_returns_when_the_call_is_cancelled_or_the_time_is_up() {
     let held = Held::default();
     let mut pair = with(held.tool());
