@@ -100,6 +100,16 @@ fn the_answers_to_a_batch_come_in_one_array() {
 }
 
 #[test]
+fn ids_beyond_64_bits_are_ids_in_a_batch_too() {
+    let mut pair = session(server());
+    let id = "18446744073709551616";
+    let line = format!(r#"[{{"jsonrpc":"2.0","id":{id},"method":"ping"}}]"#);
+    let answer = pair.ask_text(&line);
+    let expected = format!("[{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}]\n");
+    assert_eq!(answer, expected);
+}
+
+#[test]
 fn a_batch_of_notifications_is_not_answered() {
     let mut pair = session(server());
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;

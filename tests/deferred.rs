@@ -66,6 +66,26 @@ fn after_answers_when_the_time_has_come() {
 }
 
 #[test]
+fn a_delay_of_nothing_gives_way_to_other_lines() {
+    fn again(reply: Reply<'_>, called: Arc<AtomicUsize>) {
+        // Bounded, so that the test ends in any case.
+        if called.fetch_add(1, Ordering::Relaxed) < 1_000 {
+            reply.after(Duration::ZERO, |reply| again(reply, called));
+        }
+    }
+    let called = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&called);
+    let spin = tool("spin", move |_, reply| again(reply, Arc::clone(&count)));
+    let mut server = Stepped::new(server().tool(spin));
+    assert_eq!(server.send(&ask(1, "spin")), NOTHING);
+    for calls in 1..4 {
+        assert_eq!(called.load(Ordering::Relaxed), calls);
+        assert_eq!(server.due_in_ms(), Some(0));
+        assert_eq!(server.pass_ms(0), NOTHING);
+    }
+}
+
+#[test]
 fn after_a_cancellation_nothing_is_called_and_nothing_is_sent() {
     let called = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&called);

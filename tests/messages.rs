@@ -4,6 +4,7 @@
 //! <https://www.jsonrpc.org/specification>; RFC 8259 for what JSON is.
 
 use serde_json::{Value, json};
+use tightwire::Limits;
 use tightwire_tests::{
     Held, Pair, call, cancelled, initialize, legacy, legacy_result, modern, modern_meta,
     modern_result, refusal, server, text,
@@ -492,6 +493,50 @@ fn cancellations_that_name_nothing_are_not_answered() {
         pair.ask(&call(1, "echo", &json!({ "message": "hi" })))["id"],
         1
     );
+}
+
+#[test]
+fn a_request_whose_id_is_beyond_64_bits_can_be_cancelled() {
+    let held = Held::default();
+    let mut pair = Pair::session(server().tool(held.tool()), "2025-11-25");
+    for id in ["18446744073709551616", "-123456789012345678901234567890"] {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"hold"}}}}"#
+        );
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        );
+        assert_eq!(pair.ask_text(&line), "");
+        assert_eq!(pair.ask_text(&cancel), "");
+        assert_eq!(pair.memory().in_flight(), 0, "{id}");
+        held.answer("late");
+        assert_eq!(pair.poll(), NOTHING);
+    }
+}
+
+#[test]
+fn an_id_beyond_64_bits_is_answered_however_the_line_is_rewritten() {
+    // Less than a mebibyte as it is sent, whatever it is rewritten to.
+    let limits = Limits {
+        values_max: 1_000,
+        ..Limits::default()
+    };
+    let mut pair = Pair::new(server().limits(limits));
+    let message = format!(r#""hi","x":[{}0]"#, "1e15,".repeat(180_000));
+    for id in ["1", "18446744073709551616"] {
+        let answer = pair.ask_text(&echo(id, &message));
+        let start = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
+        assert!(answer.starts_with(&start), "{id}: {answer}");
+    }
+}
+
+#[test]
+fn an_error_about_a_message_without_an_id_is_a_response() {
+    let line = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#;
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut pair = Pair::session(server(), version);
+        assert_eq!(pair.send(line), NOTHING, "{version}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::{thread, time::Duration};
 
 use serde_json::{Value, json};
-use tightwire::{Call, Prompt, Reply, Resource, Server, Tool};
+use tightwire::{Call, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};
 use tightwire_tests::{Held, Pair, call, modern, modern_result, refusal, server, text};
 
 const NOTHING: Vec<Value> = Vec::new();
@@ -81,6 +81,23 @@ fn a_handler_that_gives_no_answer_is_answered_for() {
             refusal.message
         );
         assert_eq!(pair.memory().in_flight(), 0);
+        lives(&mut pair);
+    }
+}
+
+#[test]
+fn a_forgotten_reply_is_answered_for_off_the_loop_too() {
+    let forgetful = server()
+        .tool(tool("blocking", |_, reply| std::mem::forget(reply)).blocking())
+        .tool(tool("ticket", |_, reply| {
+            reply.defer().answer(|reply| std::mem::forget(reply));
+        }));
+    let mut pair = Pair::new(forgetful);
+    for name in ["blocking", "ticket"] {
+        let mut answers = pair.send(&ask(1, name));
+        answers.extend(pair.poll());
+        assert_eq!(answers.len(), 1, "{name}: {answers:?}");
+        assert_eq!(refusal(&answers[0]).head(), (Some(json!(1)), -32603));
         lives(&mut pair);
     }
 }
@@ -210,4 +227,15 @@ fn the_log_is_bounded_and_counts_what_it_dropped() {
     assert!(log[..64].iter().all(|line| line.contains("panicked")));
     assert_eq!(log[64], "36 more lines were dropped");
     assert_eq!(pair.log(), Vec::<String>::new());
+}
+
+#[test]
+fn a_line_of_the_log_is_one_line_whatever_the_peer_sent() {
+    let template = ResourceTemplate::new("panic://{x}", "panic", |_, _| panic!("a\nb"));
+    let mut pair = Pair::new(server().resource_template(template));
+    let line = modern(1, "resources/read", json!({ "uri": "panic://x\nforged" }));
+    assert_eq!(refusal(&pair.ask(&line)).code, -32603);
+    let log = pair.log();
+    assert_eq!(log.len(), 1);
+    assert!(!log[0].contains('\n'), "{log:?}");
 }
