@@ -1,13 +1,19 @@
 //! What the integration tests share.
 //!
 //! - [`Pair`]: a server in memory; a test feeds lines and compares answers.
+//! - [`Stepped`]: the same with a clock that the test moves.
+//! - [`Held`]: a tool whose calls wait until the test answers them.
 //! - [`Script`]: a server process over pipes; a test sends lines and waits for answers.
 
+mod held;
 mod pair;
 mod script;
+mod stepped;
 
+pub use held::Held;
 pub use pair::Pair;
 pub use script::{Exit, Script};
+pub use stepped::Stepped;
 
 use serde_json::{Value, json};
 use tightwire::{Call, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};
@@ -84,4 +90,93 @@ pub fn initialize(version: &str) -> String {
     let client = json!({ "name": "tests", "version": "1" });
     let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
     legacy("init", "initialize", &params)
+}
+
+/// A batch of messages as one line.
+#[must_use]
+pub fn batch(lines: &[&str]) -> String {
+    format!("[{}]", lines.join(","))
+}
+
+/// The cancellation of a request as one line.
+#[must_use]
+pub fn cancelled(id: impl Into<Value>) -> String {
+    let params = json!({ "requestId": id.into(), "reason": "a test" });
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string()
+}
+
+/// A modern result: the envelope around its own members.
+#[must_use]
+pub fn modern_result(id: impl Into<Value>, mut members: Value) -> Value {
+    members["resultType"] = json!("complete");
+    members["_meta"] = json!({
+        "io.modelcontextprotocol/serverInfo": { "name": "pair", "version": "1.2.3" }
+    });
+    json!({ "jsonrpc": "2.0", "id": id.into(), "result": members })
+}
+
+/// A legacy result.
+#[must_use]
+pub fn legacy_result(id: impl Into<Value>, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id.into(), "result": result })
+}
+
+/// What a tool says, as the members of a result.
+#[must_use]
+pub fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// An error, taken apart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// The id; `Some(Value::Null)` and `None` differ.
+    pub id: Option<Value>,
+    /// The code.
+    pub code: i64,
+    /// The message.
+    pub message: String,
+    /// The data.
+    pub data: Option<Value>,
+}
+
+/// Takes an error apart.
+///
+/// # Panics
+///
+/// If it is none, or has members that an error does not have.
+#[must_use]
+#[track_caller]
+pub fn refusal(answer: &Value) -> Refusal {
+    let mut error = answer["error"].clone();
+    let members = error.as_object_mut();
+    let members = members.unwrap_or_else(|| panic!("an error, not {answer}"));
+    let code = members.remove("code").and_then(|code| code.as_i64());
+    let message = members.remove("message");
+    let data = members.remove("data");
+    assert!(members.is_empty(), "{answer}");
+    let known = ["jsonrpc", "id", "error"];
+    let mut keys = answer
+        .as_object()
+        .into_iter()
+        .flat_map(|members| members.keys());
+    assert!(keys.all(|key| known.contains(&key.as_str())), "{answer}");
+    assert_eq!(answer["jsonrpc"], "2.0");
+    Refusal {
+        id: answer.get("id").cloned(),
+        code: code.unwrap_or_else(|| panic!("no code in {answer}")),
+        message: match message {
+            Some(Value::String(message)) => message,
+            _ => panic!("no message in {answer}"),
+        },
+        data,
+    }
+}
+
+impl Refusal {
+    /// The id and the code.
+    #[must_use]
+    pub fn head(&self) -> (Option<Value>, i64) {
+        (self.id.clone(), self.code)
+    }
 }

@@ -1,7 +1,14 @@
 //! [`Pair`]: a server in memory.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use serde_json::Value;
 use tightwire::{FrozenServer, Memory, Server};
+
+use crate::initialize;
 
 /// A server in memory and its one client, the test.
 #[derive(Debug)]
@@ -10,6 +17,9 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// The longest a test waits for another thread.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
     /// Freezes a server and connects to it.
     ///
     /// # Panics
@@ -28,11 +38,74 @@ impl Pair {
         }
     }
 
+    /// Connects to a server and opens a legacy session in this revision.
+    ///
+    /// # Panics
+    ///
+    /// If the server answers with another revision.
+    #[must_use]
+    pub fn session(server: Server, version: &str) -> Self {
+        let mut pair = Self::new(server);
+        let answer = pair.ask(&initialize(version));
+        assert_eq!(answer["result"]["protocolVersion"], version);
+        let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(pair.send(opened), Vec::<Value>::new());
+        pair
+    }
+
     /// Sends a line and gives what came back at once, a value per line.
     pub fn send(&mut self, line: &str) -> Vec<Value> {
         self.memory.feed(line.as_bytes());
         self.memory.feed(b"\n");
         self.take()
+    }
+
+    /// Sends bytes as they are, and gives what came back at once.
+    pub fn send_bytes(&mut self, bytes: &[u8]) -> Vec<Value> {
+        self.memory.feed(bytes);
+        self.take()
+    }
+
+    /// Sends a line and gives the text that came back: for what a [`Value`] does not keep.
+    ///
+    /// # Panics
+    ///
+    /// If it is not UTF-8.
+    pub fn ask_text(&mut self, line: &str) -> String {
+        self.memory.feed(line.as_bytes());
+        self.memory.feed(b"\n");
+        let text = String::from_utf8(self.memory.output().to_vec()).expect("output is UTF-8");
+        self.memory.consume(usize::MAX);
+        text
+    }
+
+    /// Does what is due and gives what came of it: deferred answers among it.
+    pub fn poll(&mut self) -> Vec<Value> {
+        let _ = self.memory.poll();
+        self.take()
+    }
+
+    /// Polls until there is an answer.
+    ///
+    /// # Panics
+    ///
+    /// If none comes, or more than one.
+    pub fn wait(&mut self) -> Value {
+        let start = Instant::now();
+        loop {
+            let mut answers = self.poll();
+            if let Some(answer) = answers.pop() {
+                assert!(answers.is_empty(), "one answer, not {answers:?} too");
+                return answer;
+            }
+            assert!(start.elapsed() < Self::PATIENCE, "no answer");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The lines for the log so far.
+    pub fn log(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.memory.connection().poll_log()).collect()
     }
 
     /// Sends a line and gives the one answer to it.
@@ -52,18 +125,23 @@ impl Pair {
     ///
     /// If a line is not JSON, or the last one has no end.
     pub fn take(&mut self) -> Vec<Value> {
-        let output = std::str::from_utf8(self.memory.output()).expect("output is UTF-8");
-        assert!(output.is_empty() || output.ends_with('\n'));
-        let lines = output
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a line is JSON"))
-            .collect();
+        let answers = values(self.memory.output());
         self.memory.consume(usize::MAX);
-        lines
+        answers
     }
 
     /// The connection in memory, for what is not offered here.
     pub fn memory(&mut self) -> &mut Memory {
         &mut self.memory
     }
+}
+
+/// Complete lines as values.
+pub(crate) fn values(output: &[u8]) -> Vec<Value> {
+    let output = std::str::from_utf8(output).expect("output is UTF-8");
+    assert!(output.is_empty() || output.ends_with('\n'));
+    output
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line is JSON"))
+        .collect()
 }
