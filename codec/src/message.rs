@@ -6,7 +6,10 @@
 
 use std::fmt;
 
-use crate::value::{Kind, Number, Object, Value};
+use crate::{
+    parse::WideIntegers,
+    value::{Kind, Number, Object, Value},
+};
 
 /// One JSON-RPC message.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +38,7 @@ pub struct Request<'a> {
 pub struct Notification<'a> {
     /// The name of the method.
     pub method: &'a str,
-    /// The parameters, if there are any.
+    /// The parameters, if there are any and they are an object.
     pub params: Option<Object<'a>>,
 }
 
@@ -102,8 +105,8 @@ pub enum InvalidMessageKind {
     NoMethod,
     /// `id` is no string and no integer.
     Id,
-    /// `id` is an integer beyond 64 bits: its digits are in the source alone. See
-    /// [`Parser::recover_id`](crate::Parser::recover_id).
+    /// `id` may be an integer beyond 64 bits: its digits are in the source alone. See
+    /// [`Message::read_wide`].
     WideId,
     /// `params` is not an object.
     Params(Kind),
@@ -123,17 +126,19 @@ impl<'a> Message<'a> {
         Self::read_as(value, None)
     }
 
-    /// Reads a message whose id is known already, from
-    /// [`Parser::recover_id`](crate::Parser::recover_id).
+    /// Reads a message whose id may be beyond 64 bits, as `wide` has it.
     ///
     /// # Errors
     ///
     /// [`InvalidMessage`], as [`Message::read`].
-    pub fn read_with_id(value: Value<'a>, id: Id<'a>) -> Result<Self, InvalidMessage<'a>> {
-        Self::read_as(value, Some(id))
+    pub fn read_wide(value: Value<'a>, wide: &'a WideIntegers) -> Result<Self, InvalidMessage<'a>> {
+        Self::read_as(value, Some(wide))
     }
 
-    fn read_as(value: Value<'a>, known_id: Option<Id<'a>>) -> Result<Self, InvalidMessage<'a>> {
+    fn read_as(
+        value: Value<'a>,
+        wide: Option<&'a WideIntegers>,
+    ) -> Result<Self, InvalidMessage<'a>> {
         let Some(object) = value.as_object() else {
             return Err(InvalidMessage {
                 id: None,
@@ -141,16 +146,20 @@ impl<'a> Message<'a> {
             });
         };
         let members = Members::read(object);
-        let id = match members.id {
-            None => None,
-            Some(_) if known_id.is_some() => known_id,
-            Some(value) => match Id::read(value) {
-                Ok(id) => Some(id),
-                Err(kind) => return Err(InvalidMessage { id: None, kind }),
-            },
+        let id = members
+            .id
+            .map(|value| Id::read_wide(value, wide))
+            .transpose();
+        let is_response = members.is_response();
+        let id = match id {
+            Ok(id) => id,
+            // An error about a message whose id could not be read.
+            Err(_) if is_response && members.id.is_some_and(Value::is_null) => None,
+            Err(kind) => return Err(InvalidMessage { id: None, kind }),
         };
         members.message(id).map_err(|kind| InvalidMessage {
-            id: id.filter(|_| kind != InvalidMessageKind::Duplicate("id")),
+            // The id of a response is one of ours, not one to answer with.
+            id: id.filter(|_| !is_response && kind != InvalidMessageKind::Duplicate("id")),
             kind,
         })
     }
@@ -192,6 +201,10 @@ impl<'a> Members<'a> {
         members
     }
 
+    fn is_response(&self) -> bool {
+        self.method.is_none() && (self.result.is_some() || self.error.is_some())
+    }
+
     #[inline]
     fn message(&self, id: Option<Id<'a>>) -> Result<Message<'a>, InvalidMessageKind> {
         if let Some(name) = self.duplicate {
@@ -218,18 +231,15 @@ impl<'a> Members<'a> {
         let method = method
             .as_str()
             .ok_or(InvalidMessageKind::Method(method.kind()))?;
-        let params = match self.params {
-            None => None,
-            Some(params) => Some(
-                params
-                    .as_object()
-                    .ok_or(InvalidMessageKind::Params(params.kind()))?,
-            ),
-        };
-        Ok(match id {
-            Some(id) => Message::Request(Request { id, method, params }),
-            None => Message::Notification(Notification { method, params }),
-        })
+        let params = self.params.and_then(Value::as_object);
+        match (id, self.params) {
+            // Nobody waits for an answer, and what it notifies of cannot be read.
+            (None, _) => Ok(Message::Notification(Notification { method, params })),
+            (Some(_), Some(value)) if params.is_none() => {
+                Err(InvalidMessageKind::Params(value.kind()))
+            }
+            (Some(id), _) => Ok(Message::Request(Request { id, method, params })),
+        }
     }
 }
 
@@ -255,6 +265,24 @@ impl<'a> Id<'a> {
                 Err(InvalidMessageKind::WideId)
             }
             _ => Err(InvalidMessageKind::Id),
+        }
+    }
+
+    /// Reads an id that may be beyond 64 bits, as `wide` has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Id::read`]; [`InvalidMessageKind::Id`] for what is no integer after all.
+    pub fn read_wide(
+        value: Value<'a>,
+        wide: Option<&'a WideIntegers>,
+    ) -> Result<Self, InvalidMessageKind> {
+        match (Self::read(value), wide) {
+            (Err(InvalidMessageKind::WideId), Some(wide)) => {
+                let digits = wide.find(value).ok_or(InvalidMessageKind::Id)?;
+                Ok(Self::Source(digits))
+            }
+            (id, _) => id,
         }
     }
 }
@@ -351,6 +379,19 @@ mod tests {
                 "response Some(Unsigned(1)) true",
             ),
             (r#"{"jsonrpc":"2.0","error":{}}"#, "response None false"),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"error":{}}"#,
+                "response None false",
+            ),
+            (r#"{"id":1,"result":{}}"#, "invalid None Version"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#,
+                "invalid None Ambiguous",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"m","params":[1]}"#,
+                "notification m",
+            ),
             (
                 r#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"m"}"#,
                 "invalid None WideId",

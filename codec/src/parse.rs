@@ -11,7 +11,7 @@
 use std::fmt;
 
 use memchr::memchr2;
-use simd_json::{Buffers, ErrorType, Node, Tape};
+use simd_json::{Buffers, ErrorType, Node, StaticNode, Tape};
 
 use crate::{
     error::{ParseError, ParseErrorKind},
@@ -126,8 +126,43 @@ impl Parser {
         }
     }
 
-    /// The id of the line that was parsed last, as written: for a request that is complete, one
-    /// object with one `id`, but was refused, or whose id does not fit 64 bits.
+    /// The integers beyond 64 bits of the line that was parsed last, of which [`Document::to_line`]
+    /// told the places.
+    #[must_use]
+    pub fn wide_integers(&self, line: &Line<'_>, places: &[usize]) -> WideIntegers {
+        let bytes = line.as_bytes();
+        let indexes = self.buffers.structural_indexes();
+        let mut digits = Vec::with_capacity(places.len());
+        let mut places = places.iter().peekable();
+        // Each value and key has one structural character that is no separator and closes
+        // nothing, in the order of the tape.
+        let starts = indexes.iter().enumerate().filter(|(_, at)| {
+            !matches!(
+                bytes.get(**at as usize),
+                Some(b':' | b',' | b']' | b'}') | None
+            )
+        });
+        for (node, (index, start)) in starts.enumerate() {
+            if places.next_if(|place| **place == node).is_some() {
+                let end = indexes
+                    .get(index + 1)
+                    .map_or(bytes.len(), |end| *end as usize);
+                let token = bytes[*start as usize..end].trim_ascii();
+                if let Ok(text) = std::str::from_utf8(token)
+                    && is_integer(text)
+                {
+                    digits.push((node, text.to_owned()));
+                }
+            }
+        }
+        WideIntegers {
+            nodes: self.progress.nodes,
+            digits,
+        }
+    }
+
+    /// The id of the line that was parsed last and refused, as written: for a request that is
+    /// complete, one object with one `id`.
     ///
     /// `None` if there is no id to be sure of: the line is cut off, or is no object, or has
     /// several ids, or the id is what is wrong.
@@ -192,15 +227,49 @@ impl Document<'_> {
     }
 
     /// The document as a line of its own in a new buffer, [`LINE_PADDING`] bytes longer than the
-    /// length that comes with it: to be parsed on another thread, or again.
+    /// length that comes with it, and which of its numbers are beyond 64 bits: what
+    /// [`Parser::wide_integers`] wants to know.
     #[must_use]
-    pub fn to_line(&self) -> (Vec<u8>, usize) {
+    pub fn to_line(&self) -> (Vec<u8>, usize, Vec<usize>) {
         let mut bytes = Vec::with_capacity(self.line_bytes + LINE_PADDING);
         JsonWriter::new(&mut bytes).value(self.root());
         let len = bytes.len();
         bytes.resize(len + LINE_PADDING, 0);
-        (bytes, len)
+        let nodes = self.tape.0.iter().enumerate();
+        let wide = nodes
+            .filter(|(_, node)| is_wide(node))
+            .map(|(index, _)| index);
+        (bytes, len, wide.collect())
     }
+}
+
+/// The integers of a document that are beyond 64 bits, as they were written.
+///
+/// The tape has them as floats; ids must come back digit for digit.
+#[derive(Debug)]
+pub struct WideIntegers {
+    /// Nodes of the document.
+    nodes: usize,
+    /// By their places on the tape, in order.
+    digits: Vec<(usize, String)>,
+}
+
+impl WideIntegers {
+    /// The digits of a value of the document, or of one that was made from it by
+    /// [`Document::to_line`].
+    #[must_use]
+    pub fn find(&self, value: Value<'_>) -> Option<&str> {
+        let place = self.nodes.checked_sub(value.nodes_left())?;
+        let found = self
+            .digits
+            .binary_search_by_key(&place, |(place, _)| *place);
+        found.ok().map(|found| self.digits[found].1.as_str())
+    }
+}
+
+fn is_wide(node: &Node<'_>) -> bool {
+    matches!(node, Node::Static(StaticNode::F64(value))
+        if value.abs() >= 9_223_372_036_854_775_808.0)
 }
 
 impl Drop for Document<'_> {
@@ -447,10 +516,27 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_wide_id_is_found_after_success() {
-        let text = br#"{"a":"\n","id": 123456789012345678901234567890 ,"b":[]}"#;
-        let id = Some("123456789012345678901234567890".to_owned());
-        assert_eq!(recovered(text), (None, id));
+    fn the_digits_of_wide_integers_are_found_after_success() {
+        let text =
+            br#"{"a":["\n,",-18446744073709551616 ,1e30],"id": 123456789012345678901234567890 }"#;
+        let mut bytes = padded(text);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        let (mut copy, len, places) = parser.parse(&mut line).unwrap().to_line();
+        assert_eq!(places.len(), 3);
+        let wide = parser.wide_integers(&line, &places);
+
+        let mut line = Line::padded(&mut copy, len).unwrap();
+        let document = parser.parse(&mut line).unwrap();
+        let root = document.root().as_object().unwrap();
+        let digits = |value| wide.find(value);
+        assert_eq!(
+            root.find("id").and_then(digits),
+            Some("123456789012345678901234567890")
+        );
+        let items: Vec<_> = root.find("a").unwrap().as_array().unwrap().iter().collect();
+        assert_eq!(digits(items[1]), Some("-18446744073709551616"));
+        assert_eq!((digits(items[0]), digits(items[2])), (None, None));
     }
 
     #[test]

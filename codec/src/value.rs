@@ -170,6 +170,11 @@ impl<'a> Value<'a> {
             .unwrap_or(Node::Static(StaticNode::Null))
     }
 
+    /// How many nodes of the tape are left from this one on: tells where the value stands.
+    pub(crate) fn nodes_left(self) -> usize {
+        self.nodes.len()
+    }
+
     /// How many nodes the value takes on the tape.
     #[inline]
     fn extent(nodes: &[Node<'_>]) -> usize {

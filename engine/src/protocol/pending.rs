@@ -124,13 +124,14 @@ impl<T> Pending<T> {
         self.entries.iter().filter(|entry| is(&entry.state)).count()
     }
 
-    /// Takes out the request that is due first, if it is due by now.
-    pub(crate) fn remove_due(&mut self, now: Duration) -> Option<Entry<T>> {
+    /// Takes out the request that is due first, if it is due by now. Those with a serial number
+    /// above `serial_max` came too late for this time.
+    pub(crate) fn remove_due(&mut self, now: Duration, serial_max: u64) -> Option<Entry<T>> {
         let (place, _) = self
             .entries
             .iter()
             .enumerate()
-            .filter(|(_, entry)| entry.deadline <= now)
+            .filter(|(_, entry)| entry.deadline <= now && entry.serial <= serial_max)
             .min_by_key(|(_, entry)| (entry.deadline, entry.serial))?;
         Some(self.take(place))
     }
@@ -216,7 +217,7 @@ mod tests {
         assert_eq!(pending.next_deadline(), Some(Duration::from_millis(10)));
         let mut due = || {
             pending
-                .remove_due(Duration::from_millis(20))
+                .remove_due(Duration::from_millis(20), 9)
                 .map(|entry| entry.serial)
         };
         assert_eq!([due(), due(), due()], [Some(2), Some(3), None]);

@@ -16,8 +16,9 @@ use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tightwire_codec::{
-    Id, InvalidMessage, InvalidMessageKind, JsonWriter, Line, LineTooLong, Message, Notification,
-    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value,
+    Array, Id, InvalidMessage, InvalidMessageKind, JsonWriter, Line, LineTooLong, Message,
+    Notification, Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value,
+    WideIntegers,
 };
 
 use super::{
@@ -99,18 +100,17 @@ impl ServerConnection {
         self.core.last_tool = None;
         let len = line.len();
         let parsed = match self.parser.parse(&mut line) {
-            Ok(document) => match self.core.handle_root(now, document.root(), out) {
+            Ok(document) => match self.core.handle_root(now, document.root(), None, out) {
                 Root::Handled => Parsed::Handled,
-                // Its digits are in the source alone, which is free again once the document is
-                // gone; the rest of the message is kept.
                 Root::WideId => Parsed::WideId(document.to_line()),
             },
             Err(error) => Parsed::Refused(error),
         };
         match parsed {
             Parsed::Handled => {}
-            Parsed::WideId((mut rebuilt, rebuilt_len)) => {
-                self.handle_wide_id(now, &mut line, &mut rebuilt, rebuilt_len, out);
+            Parsed::WideId((copy, copy_len, places)) => {
+                let wide = self.parser.wide_integers(&line, &places);
+                self.handle_wide_id(now, copy, copy_len, &wide, out);
             }
             Parsed::Refused(error) => {
                 let id = self.parser.recover_id(&mut line);
@@ -134,7 +134,9 @@ impl ServerConnection {
 
     /// Does what is due: continues what waited for a delay, gives up what took too long.
     pub fn handle_timeout(&mut self, now: Now, out: &mut Vec<u8>) {
-        while let Some(entry) = self.core.pending.remove_due(now.monotonic) {
+        // What waits again for no time at all has its turn after the next lines.
+        let last = self.core.serial;
+        while let Some(entry) = self.core.pending.remove_due(now.monotonic, last) {
             self.core.handle_due(now, entry, out);
         }
     }
@@ -205,46 +207,58 @@ impl ServerConnection {
         &self.core.registry.limits
     }
 
+    /// Serves a line in which an id is beyond 64 bits.
     #[cold]
     fn handle_wide_id(
         &mut self,
         now: Now,
-        line: &mut Line<'_>,
-        rebuilt: &mut [u8],
-        rebuilt_len: usize,
+        mut copy: Vec<u8>,
+        copy_len: usize,
+        wide: &WideIntegers,
         out: &mut Vec<u8>,
     ) {
-        let id = self.parser.recover_id(line).map(|id| IdBuf::new(&id));
-        let id = id.as_ref().map(IdBuf::as_id);
-        let Some(mut line) = Line::padded(rebuilt, rebuilt_len) else {
-            return;
-        };
-        let Ok(document) = self.parser.parse(&mut line) else {
-            return;
-        };
-        let message = match id {
-            Some(id) => Message::read_with_id(document.root(), id),
-            None => Err(InvalidMessage {
-                id: None,
-                kind: InvalidMessageKind::Id,
-            }),
-        };
-        self.core.handle_message(now, message, None, out);
+        // The limits were kept by the line it is a copy of.
+        let mut parser = Parser::new(ParserLimits {
+            nesting_max: self.core.registry.limits.nesting_max,
+            values_max: usize::MAX,
+        });
+        let line = Line::padded(&mut copy, copy_len);
+        if let Some(mut line) = line
+            && let Ok(document) = parser.parse(&mut line)
+        {
+            self.core.handle_root(now, document.root(), Some(wide), out);
+        }
     }
 }
 
 /// What became of a line, once its document is gone.
 enum Parsed {
     Handled,
-    WideId((Vec<u8>, usize)),
+    WideId((Vec<u8>, usize, Vec<usize>)),
     Refused(ParseError),
 }
 
 /// What became of the value that a line is.
 enum Root {
     Handled,
-    /// A message whose id is beyond 64 bits: not handled yet.
+    /// An id in it is beyond 64 bits, and nothing was handled yet. Its digits are in the source
+    /// alone, which is free again once the document is gone.
     WideId,
+}
+
+/// Whether an id in a message, its own or one to cancel, may be beyond 64 bits.
+#[inline]
+fn has_wide_id(message: &Result<Message<'_>, InvalidMessage<'_>>) -> bool {
+    match message {
+        Err(invalid) => invalid.kind == InvalidMessageKind::WideId,
+        Ok(Message::Notification(notification)) => {
+            let id = notification
+                .params
+                .and_then(|params| params.find("requestId"));
+            id.is_some_and(|id| Id::read(id) == Err(InvalidMessageKind::WideId))
+        }
+        Ok(_) => false,
+    }
 }
 
 /// What a request in flight waits for.
@@ -310,31 +324,42 @@ struct Core {
 }
 
 impl Core {
-    fn handle_root(&mut self, now: Now, root: Value<'_>, out: &mut Vec<u8>) -> Root {
-        if let Some(items) = root.as_array() {
-            if self.session.version() == Some(ProtocolVersion::V2025_03_26) {
-                self.handle_batch(now, items, out);
-            } else {
-                let error = RpcError::invalid_request(
-                    "Invalid request: a message must be an object; only 2025-03-26 has batches",
-                );
-                self.error(None, &error, out);
+    fn handle_root<'a>(
+        &mut self,
+        now: Now,
+        root: Value<'a>,
+        wide: Option<&'a WideIntegers>,
+        out: &mut Vec<u8>,
+    ) -> Root {
+        let Some(items) = root.as_array() else {
+            let message = read(root, wide);
+            if wide.is_none() && has_wide_id(&message) {
+                return Root::WideId;
             }
+            self.handle_message(now, message, wide, None, out);
             return Root::Handled;
+        };
+        if self.session.version() == Some(ProtocolVersion::V2025_03_26) {
+            if wide.is_none() && items.iter().any(|item| has_wide_id(&Message::read(item))) {
+                return Root::WideId;
+            }
+            self.handle_batch(now, items, wide, out);
+        } else {
+            let error = RpcError::invalid_request(
+                "Invalid request: a message must be an object; only 2025-03-26 has batches",
+            );
+            self.error(None, &error, out);
         }
-        let message = Message::read(root);
-        if let Err(InvalidMessage {
-            kind: InvalidMessageKind::WideId,
-            ..
-        }) = message
-        {
-            return Root::WideId;
-        }
-        self.handle_message(now, message, None, out);
         Root::Handled
     }
 
-    fn handle_batch(&mut self, now: Now, items: tightwire_codec::Array<'_>, out: &mut Vec<u8>) {
+    fn handle_batch<'a>(
+        &mut self,
+        now: Now,
+        items: Array<'a>,
+        wide: Option<&'a WideIntegers>,
+        out: &mut Vec<u8>,
+    ) {
         let max = self.registry.limits.batch_max;
         if items.is_empty() || items.len() > max {
             let error = RpcError::invalid_request(format!(
@@ -347,12 +372,12 @@ impl Core {
         let key = self.batches.next_key();
         let mut answers = Vec::new();
         for item in items {
-            match Message::read(item) {
+            match read(item, wide) {
                 // What it settles is not this batch's, so it goes straight out.
                 Ok(Message::Notification(notification)) => {
-                    self.handle_notification(&notification, out);
+                    self.handle_notification(&notification, wide, out);
                 }
-                message => self.handle_message(now, message, Some(key), &mut answers),
+                message => self.handle_message(now, message, wide, Some(key), &mut answers),
             }
             end_with_comma(&mut answers);
         }
@@ -366,13 +391,14 @@ impl Core {
         &mut self,
         now: Now,
         message: Result<Message<'_>, InvalidMessage<'_>>,
+        wide: Option<&WideIntegers>,
         batch: Option<BatchKey>,
         out: &mut Vec<u8>,
     ) {
         match message {
             Ok(Message::Request(request)) => self.handle_request(now, &request, batch, out),
             Ok(Message::Notification(notification)) => {
-                self.handle_notification(&notification, out);
+                self.handle_notification(&notification, wide, out);
             }
             // It answers nothing that was asked: no request of ours is open.
             Ok(Message::Response(_)) => {}
@@ -673,7 +699,7 @@ impl Core {
         let result = guard(|| handler(Answer::new(out, answering, &mut outcome)));
         if let Err(message) = result {
             self.log
-                .push(format!("{kind} {} panicked: {message}", excerpt(name)));
+                .push(&format!("{kind} {} panicked: {message}", excerpt(name)));
         }
         let expires = context.now.monotonic + self.registry.limits.deferred_max();
         self.settle(outcome, context, expires, None, start, out);
@@ -757,7 +783,7 @@ impl Core {
                     guard(|| then(Reply::new(Answer::new(target, answering, &mut outcome))));
                 if let Err(message) = result {
                     self.log
-                        .push(format!("a delayed answer panicked: {message}"));
+                        .push(&format!("a delayed answer panicked: {message}"));
                 }
                 kept = !matches!(outcome, Outcome::Answered);
                 let context = Context {
@@ -794,7 +820,7 @@ impl Core {
     fn handle_completion(&mut self, now: Now, completion: Completion, out: &mut Vec<u8>) {
         let Completion { serial, kind } = completion;
         match kind {
-            CompletionKind::Log(line) => self.log.push(line),
+            CompletionKind::Log(line) => self.log.push(&line),
             CompletionKind::Answer(answer) => {
                 let Some(entry) = self.pending.remove_serial(serial) else {
                     // Cancelled, or given up.
@@ -817,11 +843,21 @@ impl Core {
 
     /// Specification: `basic/patterns/cancellation` and, before 2026-07-28,
     /// `basic/utilities/cancellation`. What is malformed or unknown is ignored.
-    fn handle_notification(&mut self, notification: &Notification<'_>, out: &mut Vec<u8>) {
+    fn handle_notification(
+        &mut self,
+        notification: &Notification<'_>,
+        wide: Option<&WideIntegers>,
+        out: &mut Vec<u8>,
+    ) {
         match ClientNotification::find(notification.method) {
             Some(ClientNotification::Cancelled) => {
                 let params = Params::read(notification.params);
-                let id = params.request_id.and_then(|id| Id::read(id).ok());
+                if params.check_duplicates().is_err() {
+                    return;
+                }
+                let id = params
+                    .request_id
+                    .and_then(|id| Id::read_wide(id, wide).ok());
                 if let Some(entry) = id.and_then(|id| self.pending.remove(&id)) {
                     if let Some(key) = entry.state.batch {
                         self.batches.settle(key, None, out);
@@ -859,7 +895,7 @@ impl Core {
         else {
             return;
         };
-        self.log.push(format!(
+        self.log.push(&format!(
             "tool {} held the loop for {} ms: make it `blocking`, or defer its answer",
             excerpt(&tool.name),
             took.as_millis()
@@ -899,10 +935,12 @@ struct Log {
 impl Log {
     const LINES_MAX: usize = 64;
 
+    /// Keeps a text as one line, whatever a peer or a panic put into it.
     #[cold]
-    fn push(&mut self, line: String) {
+    fn push(&mut self, text: &str) {
         if self.lines.len() < Self::LINES_MAX {
-            self.lines.push_back(line);
+            self.lines
+                .push_back(text.replace(|c: char| c.is_control(), " "));
         } else {
             self.dropped += 1;
         }
@@ -916,6 +954,17 @@ impl Log {
             return Some(format!("{dropped} more lines were dropped"));
         }
         line
+    }
+}
+
+#[inline]
+fn read<'a>(
+    value: Value<'a>,
+    wide: Option<&'a WideIntegers>,
+) -> Result<Message<'a>, InvalidMessage<'a>> {
+    match wide {
+        None => Message::read(value),
+        Some(wide) => Message::read_wide(value, wide),
     }
 }
 

@@ -129,13 +129,12 @@ impl Drop for Answer<'_> {
             return;
         }
         self.out.truncate(self.start);
-        let message = if std::thread::panicking() {
-            "the handler panicked"
-        } else {
-            "the handler gave no answer"
-        };
-        let error = RpcError::internal(message);
-        write_error(self.out, Some(&self.call.id), self.call.version, &error);
+        write_error(
+            self.out,
+            Some(&self.call.id),
+            self.call.version,
+            &unanswered(),
+        );
     }
 }
 
@@ -314,6 +313,15 @@ pub(crate) fn write_error(
         writer.raw(data.as_bytes());
     }
     writer.raw(b"}}\n");
+}
+
+/// -32603, for a handler that did not use up its reply.
+pub(crate) fn unanswered() -> RpcError {
+    RpcError::internal(if std::thread::panicking() {
+        "the handler panicked"
+    } else {
+        "the handler gave no answer"
+    })
 }
 
 /// -32700, for a line that is not JSON.

@@ -19,12 +19,9 @@ use bytes::Bytes;
 use super::{
     handler::guard,
     registry::Registry,
-    reply::{Answer, Answering, Continuation, Outcome, Reply, write_error},
+    reply::{Answer, Answering, Continuation, Outcome, Reply, unanswered, write_error},
 };
-use crate::{
-    error::RpcError,
-    protocol::{pending::IdBuf, version::ProtocolVersion},
-};
+use crate::protocol::{pending::IdBuf, version::ProtocolVersion};
 
 /// The right and duty to answer one deferred call, from any thread.
 ///
@@ -85,6 +82,7 @@ impl Ticket {
         )));
         self.done = true;
         match outcome {
+            Outcome::Answered if out.is_empty() => self.complete_unanswered(),
             Outcome::Answered => self.complete(CompletionKind::Answer(out.into())),
             Outcome::After(delay, then) => self.complete(CompletionKind::After(delay, then)),
             // A ticket made of this one holds the call.
@@ -119,6 +117,17 @@ impl Ticket {
         }
     }
 
+    fn complete_unanswered(&self) {
+        let mut out = Vec::new();
+        write_error(
+            &mut out,
+            Some(&self.id.as_id()),
+            self.version,
+            &unanswered(),
+        );
+        self.complete(CompletionKind::Answer(out.into()));
+    }
+
     fn complete(&self, kind: CompletionKind) {
         self.completions.push(Completion {
             serial: self.serial,
@@ -129,18 +138,9 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.done {
-            return;
+        if !self.done {
+            self.complete_unanswered();
         }
-        let message = if std::thread::panicking() {
-            "the handler panicked"
-        } else {
-            "the handler gave no answer"
-        };
-        let mut out = Vec::new();
-        let error = RpcError::internal(message);
-        write_error(&mut out, Some(&self.id.as_id()), self.version, &error);
-        self.complete(CompletionKind::Answer(out.into()));
     }
 }
 

@@ -36,8 +36,7 @@ impl Log {
         if self.dropped > 0 {
             line.push_str(&format!("({} lines were dropped) ", self.dropped));
         }
-        // On one line, whatever a panic message holds.
-        line.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
+        line.push_str(text);
         let mut end = line.len().min(Self::LINE_BYTES_MAX - 1);
         while !line.is_char_boundary(end) {
             end -= 1;
