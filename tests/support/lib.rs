@@ -1,12 +1,15 @@
 //! What the integration tests share.
 //!
 //! - [`Pair`]: a server in memory; a test feeds lines and compares answers.
-//! - [`Script`]: a server process over pipes; a test sends lines and waits for answers.
+//! - [`Script`]: a server process; a test sends lines and waits for answers.
+//! - [`Process`]: the process alone, with the streams that a test gives it.
 
 mod pair;
+mod process;
 mod script;
 
 pub use pair::Pair;
+pub use process::Process;
 pub use script::{Exit, Script};
 
 use serde_json::{Value, json};

@@ -1,0 +1,214 @@
+//! Tools that misbehave harm nothing but themselves.
+
+use std::{process::Stdio, time::Duration};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use tightwire_tests::{Exit, Process, Script, call};
+
+const FAULTY: &str = env!("CARGO_BIN_EXE_faulty");
+
+/// The drain limit of 1.5 s, and what a busy machine needs to end a process.
+const DRAINED: Duration = Duration::from_millis(3_000);
+/// An end that nothing is waited for.
+const AT_ONCE: Duration = Duration::from_millis(1_200);
+
+#[test]
+fn a_panic_costs_its_own_call() {
+    for tool in ["panic", "panic_blocking", "panic_later", "panic_ticket"] {
+        let (answer, exit) = among_others(tool, &json!({}));
+        assert_internal(&answer, "the handler panicked");
+        let told = |line: &String| line.contains("panicked");
+        let reason = |line: &String| line.contains("out of order");
+        assert!(exit.stderr.iter().any(told), "{tool}: {:?}", exit.stderr);
+        assert!(exit.stderr.iter().any(reason), "{tool}: {:?}", exit.stderr);
+    }
+}
+
+#[test]
+fn the_tool_that_panicked_is_named() {
+    for tool in ["panic", "panic_blocking"] {
+        let (_, exit) = among_others(tool, &json!({}));
+        let named = format!("tool `{tool}` panicked: out of order, at ");
+        assert_eq!(exit.stderr.len(), 1, "{:?}", exit.stderr);
+        assert!(exit.stderr[0].contains(&named), "{:?}", exit.stderr);
+    }
+}
+
+#[test]
+fn a_forgotten_reply_is_answered_with_an_error() {
+    let (answer, exit) = among_others("forget", &json!({}));
+    assert_internal(&answer, "the handler gave no answer");
+    assert!(exit.stderr.is_empty(), "{:?}", exit.stderr);
+}
+
+#[test]
+fn what_a_tool_prints_goes_to_stderr() {
+    let (answer, exit) = among_others("print", &json!({}));
+    assert_eq!(text(&answer), "printed");
+    assert_eq!(
+        exit.stderr,
+        [
+            "printed by the tool",
+            "printed by a child",
+            "printed without a newline"
+        ]
+    );
+}
+
+#[test]
+fn control_characters_arrive_as_they_were_sent() {
+    let (answer, _) = among_others("control", &json!({}));
+    let control = ('\0'..' ').chain(['"', '\\', '\u{7F}', '\u{2028}', '\u{2029}']);
+    assert_eq!(text(&answer), control.collect::<String>());
+}
+
+#[test]
+fn a_tool_that_holds_the_loop_is_named() {
+    let (answer, exit) = among_others("hold", &json!({ "ms": 150 }));
+    assert_eq!(text(&answer), "held");
+    let named = |line: &String| line.contains("tool `hold` held the loop for 1");
+    assert!(exit.stderr.iter().any(named), "{:?}", exit.stderr);
+}
+
+#[test]
+fn a_blocking_tool_that_holds_its_thread_is_not() {
+    let (answer, exit) = among_others("hold_blocking", &json!({ "ms": 150 }));
+    assert_eq!(text(&answer), "held");
+    assert_eq!(exit.stderr, ["holding"]);
+}
+
+#[test]
+fn others_are_answered_while_calls_hang() {
+    let mut script = Script::start(FAULTY);
+    script.send(&hanging_calls().join("\n"));
+    for id in 10..20 {
+        let answer = script.ask(&call(id, "echo", &json!({ "message": "free" })));
+        assert_eq!((&answer["id"], text(&answer)), (&json!(id), "free"));
+    }
+}
+
+#[test]
+fn calls_that_hang_do_not_outlast_the_drain() {
+    let mut script = Script::start(FAULTY);
+    script.send(&hanging_calls().join("\n"));
+    script.send(&call(10, "echo", &json!({ "message": "last" })));
+    let exit = script.finish();
+    assert_quiet_end(&exit, DRAINED);
+    assert!(exit.took > Duration::from_millis(1_000), "{:?}", exit.took);
+    let ids: Vec<&Value> = exit.answers.iter().map(|answer| &answer["id"]).collect();
+    assert_eq!(ids, [&json!(10)]);
+}
+
+#[test]
+fn a_signal_does_not_wait_for_calls_that_hang() {
+    let mut script = Script::start(FAULTY);
+    script.send(&hanging_calls().join("\n"));
+    script.ask(&call(
+        10,
+        "echo",
+        &json!({ "message": "all are in flight" }),
+    ));
+    script.signal(Signal::TERM);
+    assert_quiet_end(&script.wait(), DRAINED);
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_waited_for_no_more() {
+    let mut script = Script::start(FAULTY);
+    script.send(&hanging_calls().join("\n"));
+    for id in 1..=3 {
+        script.send(
+            &json!({
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": { "requestId": id }
+            })
+            .to_string(),
+        );
+    }
+    let exit = script.finish();
+    assert_quiet_end(&exit, AT_ONCE);
+    assert!(exit.answers.is_empty(), "{:?}", exit.answers);
+}
+
+#[test]
+fn panics_that_nobody_reads_of_hold_nothing_up() {
+    let mut process = Process::start(FAULTY, Stdio::piped(), Stdio::piped(), Stdio::piped());
+    let unread = process.child().stderr.take();
+    let mut script = Script::over_pipes(process);
+    // More than the pipe holds.
+    for id in 0..2_000 {
+        script.send(&call(id, "panic", &json!({})));
+    }
+    let exit = script.finish();
+    assert_quiet_end(&exit, AT_ONCE);
+    assert_eq!(exit.answers.len(), 2_000);
+    drop(unread);
+}
+
+#[test]
+fn panics_and_prints_cost_nothing_more_where_stderr_has_no_reader() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let process = Process::start(FAULTY, Stdio::piped(), Stdio::piped(), writer);
+    let mut script = Script::over_pipes(process);
+    for round in 0..3 {
+        let answer = script.ask(&call(round, "panic", &json!({})));
+        assert_internal(&answer, "the handler panicked");
+        let answer = script.ask(&call(round, "print", &json!({})));
+        assert_eq!(text(&answer), "printed");
+    }
+    assert_quiet_end(&script.finish(), AT_ONCE);
+}
+
+/// Calls a tool between two calls of `echo` sent together with it, which are answered whatever it
+/// does. Gives its answer, and how the process ended.
+fn among_others(tool: &str, arguments: &Value) -> (Value, Exit) {
+    let mut script = Script::start(FAULTY);
+    let lines = [
+        call(1, "echo", &json!({ "message": "before" })),
+        call(2, tool, arguments),
+        call(3, "echo", &json!({ "message": "after" })),
+    ];
+    script.send(&lines.join("\n"));
+    let exit = script.finish();
+    assert_quiet_end(&exit, AT_ONCE);
+    let answer_to = |id: u64| {
+        let mut answers = exit.answers.iter().filter(|answer| answer["id"] == id);
+        let answer = answers.next().expect("an answer");
+        assert!(answers.next().is_none(), "{tool}: {:?}", exit.answers);
+        answer.clone()
+    };
+    assert_eq!(text(&answer_to(1)), "before");
+    assert_eq!(text(&answer_to(3)), "after");
+    (answer_to(2), exit)
+}
+
+/// Calls 1, 2 and 3, which hang: deferred for ever, waiting, and deaf.
+fn hanging_calls() -> [String; 3] {
+    [
+        call(1, "never", &json!({})),
+        call(2, "wait", &json!({})),
+        call(3, "hold_blocking", &json!({ "ms": 60_000 })),
+    ]
+}
+
+/// Status 0, in time, and nothing but messages on stdout.
+fn assert_quiet_end(exit: &Exit, within: Duration) {
+    assert!(exit.status.success(), "{exit:?}");
+    assert!(exit.took < within, "{exit:?}");
+    for answer in &exit.answers {
+        assert_eq!(answer["jsonrpc"], "2.0", "{exit:?}");
+    }
+}
+
+fn assert_internal(answer: &Value, message: &str) {
+    let error = json!({ "code": -32603, "message": message });
+    assert_eq!(answer["error"], error, "{answer}");
+}
+
+fn text(answer: &Value) -> &str {
+    let text = &answer["result"]["content"][0]["text"];
+    text.as_str().unwrap_or_else(|| panic!("a text: {answer}"))
+}
