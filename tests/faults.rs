@@ -14,40 +14,43 @@ const DRAINED: Duration = Duration::from_millis(3_000);
 const AT_ONCE: Duration = Duration::from_millis(1_200);
 
 #[test]
-fn a_panic_costs_its_own_call() {
+fn a_panic_costs_its_own_call_and_is_told_on_stderr() {
     for tool in ["panic", "panic_blocking", "panic_later", "panic_ticket"] {
-        let (answer, exit) = among_others(tool, &json!({}));
+        let (answer, mut script) = among_others(tool, &json!({}));
         assert_internal(&answer, "the handler panicked");
-        let told = |line: &String| line.contains("panicked");
-        let reason = |line: &String| line.contains("out of order");
-        assert!(exit.stderr.iter().any(told), "{tool}: {:?}", exit.stderr);
-        assert!(exit.stderr.iter().any(reason), "{tool}: {:?}", exit.stderr);
+        let mut told = String::new();
+        while !told.contains("out of order") {
+            told += &script.next_error();
+        }
+        assert!(told.contains("panicked"), "{tool}: {told}");
+        assert_quiet_end(&script.finish(), AT_ONCE);
     }
 }
 
 #[test]
-fn the_tool_that_panicked_is_named() {
+fn the_tool_that_panicked_is_named_in_one_line() {
     for tool in ["panic", "panic_blocking"] {
-        let (_, exit) = among_others(tool, &json!({}));
-        let named = format!("tool `{tool}` panicked: out of order, at ");
-        assert_eq!(exit.stderr.len(), 1, "{:?}", exit.stderr);
-        assert!(exit.stderr[0].contains(&named), "{:?}", exit.stderr);
+        let (_, mut script) = among_others(tool, &json!({}));
+        let named = format!("tightwire: tool `{tool}` panicked: out of order, at ");
+        let line = script.next_error();
+        assert!(line.starts_with(&named), "{line}");
+        assert!(script.finish().stderr.is_empty());
     }
 }
 
 #[test]
 fn a_forgotten_reply_is_answered_with_an_error() {
-    let (answer, exit) = among_others("forget", &json!({}));
+    let (answer, stderr) = among_others_to_the_end("forget", &json!({}));
     assert_internal(&answer, "the handler gave no answer");
-    assert!(exit.stderr.is_empty(), "{:?}", exit.stderr);
+    assert!(stderr.is_empty(), "{:?}", stderr);
 }
 
 #[test]
 fn what_a_tool_prints_goes_to_stderr() {
-    let (answer, exit) = among_others("print", &json!({}));
+    let (answer, stderr) = among_others_to_the_end("print", &json!({}));
     assert_eq!(text(&answer), "printed");
     assert_eq!(
-        exit.stderr,
+        stderr,
         [
             "printed by the tool",
             "printed by a child",
@@ -58,24 +61,24 @@ fn what_a_tool_prints_goes_to_stderr() {
 
 #[test]
 fn control_characters_arrive_as_they_were_sent() {
-    let (answer, _) = among_others("control", &json!({}));
+    let (answer, _) = among_others_to_the_end("control", &json!({}));
     let control = ('\0'..' ').chain(['"', '\\', '\u{7F}', '\u{2028}', '\u{2029}']);
     assert_eq!(text(&answer), control.collect::<String>());
 }
 
 #[test]
 fn a_tool_that_holds_the_loop_is_named() {
-    let (answer, exit) = among_others("hold", &json!({ "ms": 150 }));
+    let (answer, stderr) = among_others_to_the_end("hold", &json!({ "ms": 150 }));
     assert_eq!(text(&answer), "held");
     let named = |line: &String| line.contains("tool `hold` held the loop for 1");
-    assert!(exit.stderr.iter().any(named), "{:?}", exit.stderr);
+    assert!(stderr.iter().any(named), "{:?}", stderr);
 }
 
 #[test]
 fn a_blocking_tool_that_holds_its_thread_is_not() {
-    let (answer, exit) = among_others("hold_blocking", &json!({ "ms": 150 }));
+    let (answer, stderr) = among_others_to_the_end("hold_blocking", &json!({ "ms": 150 }));
     assert_eq!(text(&answer), "held");
-    assert_eq!(exit.stderr, ["holding"]);
+    assert_eq!(stderr, ["holding"]);
 }
 
 #[test]
@@ -163,8 +166,8 @@ fn panics_and_prints_cost_nothing_more_where_stderr_has_no_reader() {
 }
 
 /// Calls a tool between two calls of `echo` sent together with it, which are answered whatever it
-/// does. Gives its answer, and how the process ended.
-fn among_others(tool: &str, arguments: &Value) -> (Value, Exit) {
+/// does. Gives its answer, and the conversation to go on with.
+fn among_others(tool: &str, arguments: &Value) -> (Value, Script) {
     let mut script = Script::start(FAULTY);
     let lines = [
         call(1, "echo", &json!({ "message": "before" })),
@@ -172,17 +175,22 @@ fn among_others(tool: &str, arguments: &Value) -> (Value, Exit) {
         call(3, "echo", &json!({ "message": "after" })),
     ];
     script.send(&lines.join("\n"));
+    let mut answers = [(); 3].map(|()| script.receive());
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    let [before, answer, after] = answers;
+    assert_eq!((&before["id"], text(&before)), (&json!(1), "before"));
+    assert_eq!((&after["id"], text(&after)), (&json!(3), "after"));
+    assert_eq!(answer["id"], 2);
+    (answer, script)
+}
+
+/// As [`among_others`], and ends the process. Gives the answer and stderr.
+fn among_others_to_the_end(tool: &str, arguments: &Value) -> (Value, Vec<String>) {
+    let (answer, script) = among_others(tool, arguments);
     let exit = script.finish();
     assert_quiet_end(&exit, AT_ONCE);
-    let answer_to = |id: u64| {
-        let mut answers = exit.answers.iter().filter(|answer| answer["id"] == id);
-        let answer = answers.next().expect("an answer");
-        assert!(answers.next().is_none(), "{tool}: {:?}", exit.answers);
-        answer.clone()
-    };
-    assert_eq!(text(&answer_to(1)), "before");
-    assert_eq!(text(&answer_to(3)), "after");
-    (answer_to(2), exit)
+    assert!(exit.answers.is_empty(), "{exit:?}");
+    (answer, exit.stderr)
 }
 
 /// Calls 1, 2 and 3, which hang: deferred for ever, waiting, and deaf.

@@ -165,7 +165,16 @@ impl Script {
         self.wait()
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the process, and leaves its streams alone.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end.
+    pub fn wait_for_status(&mut self) -> ExitStatus {
+        self.process.wait().0
+    }
+
+    /// Waits for the end of the process and of its streams.
     ///
     /// # Panics
     ///

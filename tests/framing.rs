@@ -1,0 +1,1 @@
+//! Framing: how bytes become lines.

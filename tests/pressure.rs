@@ -1,0 +1,125 @@
+//! Back-pressure: a client that writes for ever and reads nothing.
+
+use std::{
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
+    process::{ChildStdin, ChildStdout, Stdio},
+    thread,
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::ioctl_fionbio,
+};
+use serde_json::{Value, json};
+use tightwire_tests::{Process, call};
+
+const DEMO: &str = env!("CARGO_BIN_EXE_demo_under_test");
+const MIB: usize = 1 << 20;
+
+#[test]
+fn a_client_that_reads_nothing_is_held_back_and_loses_nothing() {
+    let (mut process, stdin, stdout) = start();
+    let mut flood = Flood::new(stdin);
+    flood.write(300 * MIB);
+    assert!(
+        flood.accepted < 100 * MIB,
+        "{} bytes were accepted",
+        flood.accepted
+    );
+    let memory = process.memory_max();
+    assert!(memory < 100 * MIB, "{memory} bytes of memory");
+
+    // The reader comes back; the line that was cut short is sent to its end.
+    let reader = thread::spawn(move || ids(stdout));
+    let sent = flood.finish();
+    let ids = reader.join().expect("all answers are read");
+    assert!(process.wait().0.success());
+    assert_eq!(ids, (0..sent).collect::<Vec<_>>());
+}
+
+/// Requests of 64 KiB, as fast as they are taken.
+struct Flood {
+    stdin: ChildStdin,
+    line: Vec<u8>,
+    /// How much of the line is written.
+    written: usize,
+    next_id: u64,
+    accepted: usize,
+}
+
+impl Flood {
+    fn new(stdin: ChildStdin) -> Self {
+        ioctl_fionbio(&stdin, true).expect("a pipe can be non-blocking");
+        Self {
+            stdin,
+            line: Vec::new(),
+            written: 0,
+            next_id: 0,
+            accepted: 0,
+        }
+    }
+
+    /// Writes so many bytes, or until nothing is taken for a while.
+    fn write(&mut self, bytes_max: usize) {
+        while self.accepted < bytes_max {
+            if self.written == self.line.len() {
+                self.next_line();
+            }
+            match self.stdin.write(&self.line[self.written..]) {
+                Ok(count) => {
+                    self.written += count;
+                    self.accepted += count;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if !self.is_taken_within(Duration::from_millis(700)) {
+                        return;
+                    }
+                }
+                Err(error) => panic!("the server reads: {error}"),
+            }
+        }
+    }
+
+    /// Writes the line to its end and closes. How many lines there were.
+    fn finish(mut self) -> u64 {
+        ioctl_fionbio(&self.stdin, false).expect("a pipe can be blocking");
+        let rest = &self.line[self.written..];
+        self.stdin.write_all(rest).expect("the server reads");
+        self.next_id
+    }
+
+    fn next_line(&mut self) {
+        let message = "x".repeat(64 * 1024);
+        self.line = call(self.next_id, "echo", &json!({ "message": message })).into_bytes();
+        self.line.push(b'\n');
+        self.written = 0;
+        self.next_id += 1;
+    }
+
+    fn is_taken_within(&self, time: Duration) -> bool {
+        let mut fds = [PollFd::new(&self.stdin, PollFlags::OUT)];
+        let time = Timespec::try_from(time).expect("a short time");
+        poll(&mut fds, Some(&time)).expect("a pipe can be polled") > 0
+    }
+}
+
+fn start() -> (Process, ChildStdin, ChildStdout) {
+    let mut process = Process::start(DEMO, Stdio::piped(), Stdio::piped(), Stdio::inherit());
+    let child = process.child();
+    let stdin = child.stdin.take().expect("stdin is piped");
+    let stdout = child.stdout.take().expect("stdout is piped");
+    (process, stdin, stdout)
+}
+
+/// The ids of all answers.
+fn ids(stdout: impl Read) -> Vec<u64> {
+    let lines = BufReader::new(stdout).lines();
+    lines
+        .map(|line| {
+            let line = line.expect("output is UTF-8");
+            let answer: Value = serde_json::from_str(&line).expect("a line is JSON");
+            answer["id"].as_u64().expect("a number")
+        })
+        .collect()
+}
