@@ -42,7 +42,7 @@ fn the_tool_that_panicked_is_named_in_one_line() {
 fn a_forgotten_reply_is_answered_with_an_error() {
     let (answer, stderr) = among_others_to_the_end("forget", &json!({}));
     assert_internal(&answer, "the handler gave no answer");
-    assert!(stderr.is_empty(), "{:?}", stderr);
+    assert!(stderr.is_empty(), "{stderr:?}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_tool_that_holds_the_loop_is_named() {
     let (answer, stderr) = among_others_to_the_end("hold", &json!({ "ms": 150 }));
     assert_eq!(text(&answer), "held");
     let named = |line: &String| line.contains("tool `hold` held the loop for 1");
-    assert!(stderr.iter().any(named), "{:?}", stderr);
+    assert!(stderr.iter().any(named), "{stderr:?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn main() -> tightwire::Result<()> {
             tickets.push(reply.defer());
         }))
         .tool(Tool::new("forget", |_: Call<'_>, reply: Reply<'_>| {
-            drop(reply)
+            drop(reply);
         }))
         .tool(Tool::new("control", |_: Call<'_>, reply: Reply<'_>| {
             let control = ('\0'..' ').chain(['"', '\\', '\u{7F}', '\u{2028}', '\u{2029}']);

@@ -12,10 +12,12 @@ use rustix::{
     io::ioctl_fionbio,
 };
 use serde_json::{Value, json};
-use tightwire_tests::{Process, call};
+use tightwire_tests::{Process, modern_meta};
 
 const DEMO: &str = env!("CARGO_BIN_EXE_demo_under_test");
 const MIB: usize = 1 << 20;
+/// The bytes of a message.
+const MESSAGE: usize = 64 * 1024;
 
 #[test]
 fn a_client_that_reads_nothing_is_held_back_and_loses_nothing() {
@@ -41,6 +43,8 @@ fn a_client_that_reads_nothing_is_held_back_and_loses_nothing() {
 /// Requests of 64 KiB, as fast as they are taken.
 struct Flood {
     stdin: ChildStdin,
+    /// A request from after its id on, since writing JSON takes its time in a debug build.
+    rest: String,
     line: Vec<u8>,
     /// How much of the line is written.
     written: usize,
@@ -51,8 +55,18 @@ struct Flood {
 impl Flood {
     fn new(stdin: ChildStdin) -> Self {
         ioctl_fionbio(&stdin, true).expect("a pipe can be non-blocking");
+        let request = json!({
+            "jsonrpc": "2.0",
+            "method": "tools/call",
+            "params": {
+                "name": "echo",
+                "arguments": { "message": "x".repeat(MESSAGE) },
+                "_meta": modern_meta(),
+            }
+        });
         Self {
             stdin,
+            rest: format!("{}\n", &request.to_string()[1..]),
             line: Vec::new(),
             written: 0,
             next_id: 0,
@@ -90,9 +104,7 @@ impl Flood {
     }
 
     fn next_line(&mut self) {
-        let message = "x".repeat(64 * 1024);
-        self.line = call(self.next_id, "echo", &json!({ "message": message })).into_bytes();
-        self.line.push(b'\n');
+        self.line = format!("{{\"id\":{},{}", self.next_id, self.rest).into_bytes();
         self.written = 0;
         self.next_id += 1;
     }
@@ -112,14 +124,23 @@ fn start() -> (Process, ChildStdin, ChildStdout) {
     (process, stdin, stdout)
 }
 
-/// The ids of all answers.
+/// The ids of all answers, which are alike but for them.
 fn ids(stdout: impl Read) -> Vec<u64> {
-    let lines = BufReader::new(stdout).lines();
-    lines
-        .map(|line| {
-            let line = line.expect("output is UTF-8");
+    let mut ids = Vec::new();
+    let mut first = String::new();
+    for line in BufReader::new(stdout).lines() {
+        let line = line.expect("output is UTF-8");
+        let (id, rest) = line
+            .strip_prefix("{\"jsonrpc\":\"2.0\",\"id\":")
+            .and_then(|line| line.split_once(','))
+            .expect("an answer with an id");
+        ids.push(id.parse().expect("a number"));
+        if first.is_empty() {
             let answer: Value = serde_json::from_str(&line).expect("a line is JSON");
-            answer["id"].as_u64().expect("a number")
-        })
-        .collect()
+            assert_eq!(answer["result"]["content"][0]["text"], "x".repeat(MESSAGE));
+            first = rest.to_owned();
+        }
+        assert!(rest == first, "the answer to {id} is like the first");
+    }
+    ids
 }

@@ -38,7 +38,7 @@ fn sockets() {
 #[test]
 fn one_socket_for_both_directions() {
     let (client, server) = UnixStream::pair().expect("a pair of sockets");
-    let process = start(OwnedFd::from(clone(&server)), OwnedFd::from(server));
+    let process = start(clone(&server), OwnedFd::from(server));
     let mut script = Script::over(process, clone(&client), clone(&client));
     assert_eq!(script.ask(&add(1))["id"], 1);
     script.send(&sleep(2));
