@@ -18,6 +18,7 @@ use tightwire_tests::{Exit, Process, Script, call};
 const DEMO: &str = env!("CARGO_BIN_EXE_demo_under_test");
 const FAULTY: &str = env!("CARGO_BIN_EXE_faulty");
 
+const MIB: usize = 1 << 20;
 /// The drain limit.
 const DRAIN: Duration = Duration::from_millis(1_500);
 /// What a busy machine takes longer.
@@ -131,26 +132,9 @@ fn one_signal_leaves_the_call_that_holds_the_loop_its_time() {
 
 #[test]
 fn a_slow_reader_loses_nothing_after_the_end_of_the_input() {
-    let (mut stdout, server_stdout) = std::io::pipe().expect("a pipe");
-    let (mut process, stdin) = start(server_stdout);
-    let sent = send_and_close(stdin, 2 << 20);
-    let mut output = Vec::new();
-    let mut piece = vec![0; 64 * 1024];
-    let start = Instant::now();
-    loop {
-        let count = stdout.read(&mut piece).expect("a pipe can be read");
-        output.extend_from_slice(&piece[..count]);
-        if count == 0 {
-            break;
-        }
-        thread::sleep(Duration::from_millis(70));
-    }
-    assert!(
-        start.elapsed() > DRAIN,
-        "it took longer than the drain limit"
-    );
-    assert!(process.wait().0.success());
-    assert_all_answered(&output, sent.join().expect("all was sent"));
+    let (stdout, server_stdout) = std::io::pipe().expect("a pipe");
+    let (process, stdin) = start(server_stdout);
+    assert_loses_nothing(process, stdin, stdout, MIB, Duration::from_millis(70));
 }
 
 #[test]
@@ -170,7 +154,7 @@ fn a_reader_that_stops_for_good_is_not_waited_for() {
 fn a_reader_that_stops_for_good_is_not_waited_for_after_a_signal() {
     let (stdout, server_stdout) = std::io::pipe().expect("a pipe");
     let (mut process, mut stdin) = start(server_stdout);
-    send(&mut stdin, 1 << 20);
+    send(&mut stdin, MIB);
     process.signal(Signal::TERM);
     let (status, took) = process.wait();
     assert_eq!(status.code(), Some(0));
@@ -178,9 +162,37 @@ fn a_reader_that_stops_for_good_is_not_waited_for_after_a_signal() {
     drop(stdout);
 }
 
+/// Reads what is answered to many requests in small pieces with pauses, after stdin was closed.
+fn assert_loses_nothing(
+    mut process: Process,
+    stdin: ChildStdin,
+    mut stdout: impl Read,
+    bytes: usize,
+    pause: Duration,
+) {
+    let sent = send_and_close(stdin, bytes);
+    let mut output = Vec::new();
+    let mut piece = vec![0; 32 * 1024];
+    let start = Instant::now();
+    loop {
+        let count = stdout.read(&mut piece).expect("it can be read");
+        output.extend_from_slice(&piece[..count]);
+        if count == 0 {
+            break;
+        }
+        thread::sleep(pause);
+    }
+    assert!(
+        start.elapsed() > DRAIN,
+        "it took longer than the drain limit"
+    );
+    assert!(process.wait().0.success());
+    assert_all_answered(&output, sent.join().expect("all was sent"));
+}
+
 /// Sends more than the output takes, closes stdin, and expects the end at the drain limit.
 fn assert_ends_unread(mut process: Process, mut stdin: ChildStdin) {
-    send(&mut stdin, 1 << 20);
+    send(&mut stdin, MIB);
     drop(stdin);
     let (status, took) = process.wait();
     assert_eq!(status.code(), Some(0));
