@@ -6,12 +6,12 @@ use std::{
         fd::OwnedFd,
         unix::{net::UnixStream, process::ExitStatusExt},
     },
-    process::{ChildStdin, Stdio},
+    process::{ChildStdin, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
-use rustix::process::Signal;
+use rustix::{pipe::fcntl_setpipe_size, process::Signal};
 use serde_json::{Value, json};
 use tightwire_tests::{Exit, Process, Script, call};
 
@@ -138,6 +138,14 @@ fn a_slow_reader_loses_nothing_after_the_end_of_the_input() {
 }
 
 #[test]
+fn a_slow_reader_of_a_socket_loses_nothing_after_the_end_of_the_input() {
+    let (client, server) = UnixStream::pair().expect("a pair of sockets");
+    let (process, stdin) = start(OwnedFd::from(server));
+    // It empties less of the socket than the system waits for before it says that there is room.
+    assert_loses_nothing(process, stdin, client, MIB / 3, Duration::from_millis(400));
+}
+
+#[test]
 fn a_reader_that_stops_for_good_is_not_waited_for() {
     let (stdout, server_stdout) = std::io::pipe().expect("a pipe");
     let (process, stdin) = start(server_stdout);
@@ -148,6 +156,20 @@ fn a_reader_that_stops_for_good_is_not_waited_for() {
     let (process, stdin) = start(OwnedFd::from(server));
     assert_ends_unread(process, stdin);
     drop(client);
+}
+
+#[test]
+fn a_reader_that_stops_for_good_is_not_waited_for_where_input_is_unread() {
+    let mut command = Command::new(FAULTY);
+    command
+        .arg("100000")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut process = Process::spawn(&mut command);
+    let stdin = process.child().stdin.take().expect("stdin is piped");
+    // All is sent, although the server stops reading at its limit.
+    fcntl_setpipe_size(&stdin, MIB).expect("a pipe may be as large");
+    assert_ends_unread(process, stdin);
 }
 
 #[test]

@@ -159,6 +159,39 @@ fn panics_and_prints_cost_nothing_more_where_stderr_has_no_reader() {
     assert_quiet_end(&script.finish(), AT_ONCE);
 }
 
+#[test]
+fn a_panic_right_before_the_end_is_told_too() {
+    for tool in ["panic", "panic_blocking", "panic_later", "panic_ticket"] {
+        for _ in 0..30 {
+            let mut script = Script::start(FAULTY);
+            script.send(&call(1, tool, &json!({})));
+            let exit = script.finish();
+            assert_quiet_end(&exit, AT_ONCE);
+            assert_internal(&exit.answers[0], "the handler panicked");
+            let told = exit.stderr.join("\n");
+            assert!(told.contains("out of order"), "{tool}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_panic_on_cancellation_costs_its_own_call() {
+    let mut script = Script::start(FAULTY);
+    script.send(&call(1, "panic_cancelled", &json!({})));
+    script.send(&cancelled(1));
+    let answer = script.ask(&call(2, "echo", &json!({ "message": "after" })));
+    assert_eq!(text(&answer), "after");
+    script.send(&call(3, "panic_cancelled", &json!({})));
+    script.send(&call(4, "echo", &json!({ "message": "last" })));
+    assert_quiet_end(&script.finish(), DRAINED);
+}
+
+#[test]
+fn a_panic_that_panics_again_costs_its_own_call() {
+    let (answer, _) = among_others_to_the_end("panic_twice", &json!({}));
+    assert_internal(&answer, "the handler panicked");
+}
+
 /// Calls a tool between two calls of `echo` sent together with it, which are answered whatever it
 /// does. Gives its answer, and the conversation to go on with.
 fn among_others(tool: &str, arguments: &Value) -> (Value, Script) {

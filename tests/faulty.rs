@@ -2,13 +2,19 @@
 
 use std::{process::Command, sync::Mutex, thread, time::Duration};
 
-use tightwire::{Call, Reply, Server, Ticket, Tool};
+use tightwire::{Call, Limits, Reply, Server, Ticket, Tool};
 
 /// What `never` keeps.
 static TICKETS: Mutex<Vec<Ticket>> = Mutex::new(Vec::new());
 
+/// An argument, if there is one, is how many bytes of output may wait.
 fn main() -> tightwire::Result<()> {
+    let mut limits = Limits::default();
+    if let Some(bytes) = std::env::args().nth(1) {
+        limits.output_bytes_max = bytes.parse().expect("a number of bytes");
+    }
     Server::new("faulty", "1.0.0")
+        .limits(limits)
         .tool(Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
             let message = call.arguments().find("message");
             reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
@@ -25,6 +31,20 @@ fn main() -> tightwire::Result<()> {
                 thread::spawn(|| ticket.answer(|_| panic!("out of order")));
             },
         ))
+        .tool(Tool::new(
+            "panic_cancelled",
+            |_: Call<'_>, reply: Reply<'_>| {
+                let ticket = reply.defer();
+                let cancellation = ticket.cancellation().clone();
+                cancellation.on_cancel(move || {
+                    drop(ticket);
+                    panic!("out of order");
+                });
+            },
+        ))
+        .tool(Tool::new("panic_twice", |_: Call<'_>, _: Reply<'_>| {
+            std::panic::panic_any(PanicsWhenDropped);
+        }))
         .tool(Tool::new("print", print))
         .tool(Tool::new("hold", hold))
         .tool(Tool::new("hold_blocking", hold).blocking())
@@ -41,6 +61,15 @@ fn main() -> tightwire::Result<()> {
             reply.text(&control.collect::<String>());
         }))
         .serve_stdio()
+}
+
+/// What a panic may carry.
+struct PanicsWhenDropped;
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        panic!("out of order");
+    }
 }
 
 fn panic(_: Call<'_>, _: Reply<'_>) {

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
-    process::{ChildStdin, ChildStdout, Stdio},
+    process::{ChildStdin, ChildStdout, Command, Stdio},
     thread,
     time::Duration,
 };
@@ -10,11 +10,13 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::ioctl_fionbio,
+    process::Signal,
 };
 use serde_json::{Value, json};
-use tightwire_tests::{Process, modern_meta};
+use tightwire_tests::{Process, Script, call, modern_meta};
 
 const DEMO: &str = env!("CARGO_BIN_EXE_demo_under_test");
+const FAULTY: &str = env!("CARGO_BIN_EXE_faulty");
 const MIB: usize = 1 << 20;
 /// The bytes of a message.
 const MESSAGE: usize = 64 * 1024;
@@ -38,6 +40,41 @@ fn a_client_that_reads_nothing_is_held_back_and_loses_nothing() {
     let ids = reader.join().expect("all answers are read");
     assert!(process.wait().0.success());
     assert_eq!(ids, (0..sent).collect::<Vec<_>>());
+}
+
+#[test]
+fn lines_held_back_by_the_output_limit_are_answered_when_there_is_room() {
+    let mut script = with_little_output();
+    script.send(&echoes(1..=20).join("\n"));
+    for id in 1..=20 {
+        assert_eq!(script.receive()["id"], id);
+    }
+}
+
+#[test]
+fn lines_held_back_by_the_output_limit_are_answered_after_a_signal() {
+    let mut script = with_little_output();
+    let mut lines = vec![call(0, "hold", &json!({ "ms": 300 }))];
+    lines.extend(echoes(1..=10));
+    script.send(&lines.join("\n"));
+    assert_eq!(script.next_error(), "holding");
+    script.signal(Signal::TERM);
+    assert_eq!(script.wait().answers.len(), lines.len());
+}
+
+/// A server that holds back less than one answer.
+fn with_little_output() -> Script {
+    let mut command = Command::new(FAULTY);
+    command
+        .arg("100")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    Script::over_pipes(Process::spawn(command.stderr(Stdio::piped())))
+}
+
+fn echoes(ids: std::ops::RangeInclusive<u64>) -> Vec<String> {
+    let echo = |id| call(id, "echo", &json!({ "message": "hi" }));
+    ids.map(echo).collect()
 }
 
 /// Requests of 64 KiB, as fast as they are taken.

@@ -13,6 +13,7 @@ use std::{
 
 use rustix::{
     fs::{OFlags, fcntl_getfl},
+    pipe::{PipeFlags, pipe_with},
     process::Signal,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
@@ -33,6 +34,24 @@ fn sockets() {
     let (stdout, server_stdout) = UnixStream::pair().expect("a pair of sockets");
     let process = start(OwnedFd::from(server_stdin), OwnedFd::from(server_stdout));
     assert_converses(Script::over(process, stdin, stdout));
+}
+
+#[test]
+fn pipes_that_give_a_message_a_read() {
+    let packets = PipeFlags::DIRECT | PipeFlags::CLOEXEC;
+    let (server_stdin, stdin) = pipe_with(packets).expect("a pipe");
+    let (stdout, server_stdout) = pipe_with(packets).expect("a pipe");
+    let mut script = Script::over(start(server_stdin, server_stdout), stdin, stdout);
+    script.ask(&add(0));
+    // Several messages are waiting when the server comes to read.
+    script.signal(Signal::STOP);
+    for id in 1..=5 {
+        script.send(&add(id));
+    }
+    script.signal(Signal::CONT);
+    for id in 1..=5 {
+        assert_eq!(script.receive()["id"], id);
+    }
 }
 
 #[test]
