@@ -2,10 +2,15 @@
 
 mod batches;
 mod deferred;
+mod ending;
+mod faults;
 mod features;
+mod framing;
 mod legacy;
 mod limits;
 mod lines;
 mod messages;
 mod modern;
 mod panics;
+mod pressure;
+mod stdio;

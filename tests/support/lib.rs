@@ -3,15 +3,18 @@
 //! - [`Pair`]: a server in memory; a test feeds lines and compares answers.
 //! - [`Stepped`]: the same with a clock that the test moves.
 //! - [`Held`]: a tool whose calls wait until the test answers them.
-//! - [`Script`]: a server process over pipes; a test sends lines and waits for answers.
+//! - [`Script`]: a server process; a test sends lines and waits for answers.
+//! - [`Process`]: the process alone, with the streams that a test gives it.
 
 mod held;
 mod pair;
+mod process;
 mod script;
 mod stepped;
 
 pub use held::Held;
 pub use pair::Pair;
+pub use process::Process;
 pub use script::{Exit, Script};
 pub use stepped::Stepped;
 

@@ -1,20 +1,25 @@
-//! [`Script`]: a server process over pipes.
+//! [`Script`]: a server process and its conversation.
 
 use std::{
+    fs::File,
     io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    os::fd::OwnedFd,
+    process::{ExitStatus, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use rustix::process::Signal;
 use serde_json::Value;
+
+use crate::Process;
 
 /// A server process under test. It is killed when it is dropped.
 #[derive(Debug)]
 pub struct Script {
-    child: Child,
-    stdin: Option<ChildStdin>,
+    process: Process,
+    stdin: Option<File>,
     lines: Receiver<String>,
     errors: Receiver<String>,
 }
@@ -33,30 +38,44 @@ pub struct Exit {
 }
 
 impl Script {
-    /// The longest a test waits for anything.
-    const PATIENCE: Duration = Duration::from_secs(20);
-
-    /// Starts a program.
+    /// Starts a program over pipes.
     ///
     /// # Panics
     ///
     /// If it cannot be started.
     #[must_use]
     pub fn start(program: &str) -> Self {
-        let mut child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let stdin = child.stdin.take();
-        let lines = reader(child.stdout.take().expect("stdout is piped"));
-        let errors = reader(child.stderr.take().expect("stderr is piped"));
+        let (stdin, stdout, stderr) = (Stdio::piped(), Stdio::piped(), Stdio::piped());
+        Self::over_pipes(Process::start(program, stdin, stdout, stderr))
+    }
+
+    /// Talks to a process whose stdin and stdout are piped.
+    ///
+    /// # Panics
+    ///
+    /// If they are not.
+    #[must_use]
+    pub fn over_pipes(mut process: Process) -> Self {
+        let child = process.child();
+        let stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        Self::over(process, stdin, stdout)
+    }
+
+    /// Talks to a process over the other ends of its streams; its stderr is read where it is
+    /// piped and was not taken.
+    #[must_use]
+    pub fn over(
+        mut process: Process,
+        stdin: impl Into<OwnedFd>,
+        stdout: impl Into<OwnedFd>,
+    ) -> Self {
+        let stderr = process.child().stderr.take();
         Self {
-            child,
-            stdin,
-            lines,
-            errors,
+            process,
+            stdin: Some(File::from(stdin.into())),
+            lines: reader(File::from(stdout.into())),
+            errors: stderr.map_or_else(|| channel().1, reader),
         }
     }
 
@@ -82,7 +101,7 @@ impl Script {
     ///
     /// If none comes.
     pub fn receive(&mut self) -> Value {
-        match self.lines.recv_timeout(Self::PATIENCE) {
+        match self.lines.recv_timeout(Process::PATIENCE) {
             Ok(line) => serde_json::from_str(&line).expect("a line of stdout is JSON"),
             Err(error) => panic!("no answer: {error}"),
         }
@@ -110,14 +129,25 @@ impl Script {
     /// If none comes.
     pub fn next_error(&mut self) -> String {
         self.errors
-            .recv_timeout(Self::PATIENCE)
+            .recv_timeout(Process::PATIENCE)
             .expect("a line of stderr")
+    }
+
+    /// The process.
+    #[must_use]
+    pub fn process(&self) -> &Process {
+        &self.process
     }
 
     /// The id of the process.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.process.id()
+    }
+
+    /// Sends a signal to the process.
+    pub fn signal(&self, signal: Signal) {
+        self.process.signal(signal);
     }
 
     /// Closes stdin and goes on.
@@ -135,25 +165,22 @@ impl Script {
         self.wait()
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the process, and leaves its streams alone.
+    ///
+    /// # Panics
+    ///
+    /// If it does not end.
+    pub fn wait_for_status(&mut self) -> ExitStatus {
+        self.process.wait().0
+    }
+
+    /// Waits for the end of the process and of its streams.
     ///
     /// # Panics
     ///
     /// If the process does not end.
     pub fn wait(mut self) -> Exit {
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = self
-                .child
-                .try_wait()
-                .expect("the process can be waited for")
-            {
-                break status;
-            }
-            assert!(start.elapsed() < Self::PATIENCE, "the process does not end");
-            thread::sleep(Duration::from_millis(2));
-        };
-        let took = start.elapsed();
+        let (status, took) = self.process.wait();
         let answers = self.lines.iter();
         Exit {
             status,
@@ -163,14 +190,6 @@ impl Script {
             stderr: self.errors.iter().collect(),
             took,
         }
-    }
-}
-
-impl Drop for Script {
-    fn drop(&mut self) {
-        // It may have ended long ago.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) fn guard(handler: impl FnOnce()) -> Result<(), String> {
     // and the output is restored by the reply.
     let result = catch_unwind(AssertUnwindSafe(handler));
     IN_HANDLER.set(outer);
-    result.map_err(|payload| panic_message(payload.as_ref()))
+    result.map_err(panic_message)
 }
 
 /// Notes where a handler is panicking, for the message that [`guard`] makes of it.
@@ -125,12 +125,18 @@ pub(crate) fn note_panic_location(location: Option<&Location<'_>>) {
     let _ = PANICKED_AT.try_with(|place| place.replace(text));
 }
 
-fn panic_message(payload: &(dyn Any + Send)) -> String {
-    let message = payload
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
+fn panic_message(payload: Box<dyn Any + Send>) -> String {
+    let message = match payload.downcast::<&str>().map(|text| (*text).to_owned()) {
+        Ok(text) => text,
+        Err(payload) => payload.downcast::<String>().map_or_else(
+            |payload| {
+                // It may panic once more when it is dropped, and nobody would catch that.
+                std::mem::forget(payload);
+                "no message".to_owned()
+            },
+            |text| *text,
+        ),
+    };
     let place = PANICKED_AT.take().unwrap_or_default();
     format!("{message}{place}")
 }

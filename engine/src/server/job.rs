@@ -82,24 +82,21 @@ impl Job {
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
         let cancellation = self.ticket.cancellation().clone();
         let completions = self.ticket.completions();
-        let ticket = self.ticket;
-        let result = guard(|| {
-            ticket.answer(|reply| {
-                let call = Call {
-                    name: &tool.name,
-                    arguments: members.find("arguments").unwrap_or(Value::EMPTY_OBJECT),
-                    meta: members.find("_meta").and_then(Value::as_object),
-                    cancellation: Some(&cancellation),
-                };
-                tool.handler.call(call, reply);
-            });
+        self.ticket.answer(|reply| {
+            let call = Call {
+                name: &tool.name,
+                arguments: members.find("arguments").unwrap_or(Value::EMPTY_OBJECT),
+                meta: members.find("_meta").and_then(Value::as_object),
+                cancellation: Some(&cancellation),
+            };
+            // Told before the answer is out, after which the process may end.
+            if let Err(message) = guard(|| tool.handler.call(call, reply)) {
+                completions.push(Completion {
+                    serial: self.serial,
+                    kind: CompletionKind::Log(format!("tool `{}` panicked: {message}", tool.name)),
+                });
+            }
         });
-        if let Err(message) = result {
-            completions.push(Completion {
-                serial: self.serial,
-                kind: CompletionKind::Log(format!("tool `{}` panicked: {message}", tool.name)),
-            });
-        }
     }
 
     /// Whether the call was cancelled: running the job does nothing.

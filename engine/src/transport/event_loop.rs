@@ -87,11 +87,14 @@ impl EventLoop {
         Ok(Self {
             poll,
             input: Input {
+                gives_all: input.gives_all(),
                 fd: input,
                 readable: true,
-                hung_up: false,
+                guess: Guess::None,
+                hung_up: None,
                 ended: None,
                 finished: false,
+                lines_left: false,
             },
             output: Output {
                 fd: output,
@@ -100,6 +103,7 @@ impl EventLoop {
                 writable: true,
                 closed: false,
                 progress: Duration::ZERO,
+                unread: None,
                 bytes_max: limits.output_bytes_max,
             },
             ring: Ring::new(limits.line_bytes_max),
@@ -124,6 +128,7 @@ impl EventLoop {
             self.wait(&mut events)?;
         }
         self.connection.abort();
+        self.write_log();
         Ok(())
     }
 
@@ -136,18 +141,20 @@ impl EventLoop {
         match self.input.fd.read(spare) {
             Ok(0) => self.input.end(self.clock),
             Ok(count) => {
-                // A pipe or socket that gave less than was asked for is empty; the next bytes
-                // make an event. A hang-up has had its event, so the end must be read for.
-                let drained = count < spare.len()
-                    && !self.input.hung_up
-                    && matches!(self.input.fd.kind(), Kind::Pipe | Kind::Socket);
-                self.input.readable = !drained;
+                // What gave less than was asked for is taken for empty, since the next bytes make
+                // an event. A hang-up has had its event, so the end must be read for.
+                let short = count < spare.len();
+                let drained = short && self.input.gives_all && self.input.hung_up.is_none();
+                self.input.take_for_drained(drained);
                 self.ring.commit(count);
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => self.input.readable = false,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.input.readable = false;
+                self.input.guess = Guess::None;
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             // A terminal that was hung up, a socket whose peer was killed.
-            Err(error) if is_gone(&error) => self.input.end(self.clock),
+            Err(error) if is_gone(&error, self.input.fd.kind()) => self.input.end(self.clock),
             Err(error) => return Err(Error::io("reading the input")(error)),
         }
         Ok(())
@@ -156,6 +163,7 @@ impl EventLoop {
     /// Serves the lines that are complete, as long as there is room for their answers.
     fn serve_lines(&mut self) -> Result<()> {
         let mut now = self.clock.now();
+        self.input.lines_left = true;
         while !self.output.is_over_limit() {
             let line = match self.ring.next_line() {
                 Some(line) => line,
@@ -163,10 +171,13 @@ impl EventLoop {
                     self.input.finished = true;
                     match self.ring.last_line() {
                         Some(line) => line,
-                        None => break,
+                        None => continue,
                     }
                 }
-                None => break,
+                None => {
+                    self.input.lines_left = false;
+                    break;
+                }
             };
             serve(&mut self.connection, now, line, &mut self.output.bytes);
             let after = self.clock.monotonic();
@@ -205,6 +216,10 @@ impl EventLoop {
             self.connection.abort();
         }
         self.submit_jobs();
+        self.write_log();
+    }
+
+    fn write_log(&mut self) {
         while let Some(line) = self.connection.poll_log() {
             self.log.line(&line);
         }
@@ -220,35 +235,46 @@ impl EventLoop {
         if self.output.closed {
             return true;
         }
-        let Some(ended) = self.input.ended else {
-            return false;
-        };
-        let answered = self.input.finished
+        let answered = self.input.ended.is_some()
+            && self.input.finished
+            && !self.input.lines_left
             && self.connection.in_flight() == 0
             && !self.connection.has_completions()
             && self.output.waiting() == 0;
-        answered || self.clock.monotonic() >= self.stall_deadline(ended)
+        answered
+            || self
+                .stall_deadline()
+                .is_some_and(|deadline| self.clock.monotonic() >= deadline)
     }
 
-    /// When a reader that takes nothing has been waited for long enough.
-    fn stall_deadline(&self, ended: Duration) -> Duration {
-        ended
-            .max(self.output.progress)
-            .saturating_add(self.drain_max())
+    /// When a reader that takes nothing has been waited for long enough: after the end of the
+    /// input, or after the peer hung up where no room is left to read that end.
+    fn stall_deadline(&self) -> Option<Duration> {
+        let over_limit = self.output.is_over_limit();
+        let hung_up = self.input.hung_up.filter(|_| over_limit);
+        let ended = self.input.ended.or(hung_up)?;
+        let last = ended.max(self.output.progress);
+        Some(last.saturating_add(self.drain_max()))
     }
 
     fn drain_max(&self) -> Duration {
         Duration::from_millis(self.connection.limits().drain_ms_max)
     }
 
+    /// Whether there is more to do without any event.
+    fn has_work(&self) -> bool {
+        let more_input = self.input.readable && self.input.ended.is_none();
+        !self.output.is_over_limit()
+            && (more_input || self.input.lines_left || self.connection.has_completions())
+    }
+
     /// Waits for events, unless there is more to do at once.
     fn wait(&mut self, events: &mut Events) -> Result<()> {
-        let more_input =
-            self.input.readable && self.input.ended.is_none() && !self.output.is_over_limit();
-        if more_input && self.output.writable {
+        let has_work = self.has_work();
+        if has_work && self.output.writable {
             return Ok(());
         }
-        let timeout = if more_input {
+        let timeout = if has_work {
             Some(Duration::ZERO)
         } else {
             self.timeout()
@@ -262,7 +288,10 @@ impl EventLoop {
             match event.token() {
                 INPUT => {
                     self.input.readable = true;
-                    self.input.hung_up |= event.is_read_closed();
+                    if event.is_read_closed() {
+                        let now = self.clock.monotonic();
+                        self.input.hung_up.get_or_insert(now);
+                    }
                 }
                 OUTPUT => {
                     self.output.writable = true;
@@ -272,23 +301,36 @@ impl EventLoop {
                 _ => {}
             }
         }
+        if events.is_empty() {
+            self.input.doubt();
+        }
+        if self.stall_deadline().is_some() {
+            self.output.look_at_reader(self.clock);
+        }
         Ok(())
     }
 
     /// How long to wait for events at most.
     fn timeout(&self) -> Option<Duration> {
-        let due = self.connection.poll_timeout();
-        let drain = self.input.ended.map(|ended| {
-            let drain = ended.saturating_add(self.drain_max());
-            let stall = self.stall_deadline(ended);
-            if self.connection.in_flight() > 0 {
-                drain.min(stall)
-            } else {
-                stall
-            }
-        });
-        let deadline = [due, drain].into_iter().flatten().min()?;
-        Some(deadline.saturating_sub(self.clock.monotonic()))
+        let drain = self
+            .input
+            .ended
+            .filter(|_| self.connection.in_flight() > 0)
+            .map(|ended| ended.saturating_add(self.drain_max()));
+        let stall = self.stall_deadline();
+        let deadlines = [self.connection.poll_timeout(), drain, stall];
+        let deadline = deadlines.into_iter().flatten().min();
+        let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
+        let doubt = (self.input.guess == Guess::Drained).then_some(Input::DOUBT_AFTER);
+        let timeout = [timeout, doubt].into_iter().flatten().min()?;
+        // While the end waits for a reader, what it takes has to be looked for: see
+        // `Output::look_at_reader`.
+        let waits_for_reader = stall.is_some() && self.output.waiting() > 0;
+        Some(if waits_for_reader {
+            timeout.min(self.drain_max() / 10)
+        } else {
+            timeout
+        })
     }
 }
 
@@ -296,17 +338,59 @@ impl EventLoop {
 #[derive(Debug)]
 struct Input {
     fd: Fd,
+    /// Whether a read that does not fill its buffer has taken all there was, as far as is known.
+    gives_all: bool,
     /// Whether a read may give something.
     readable: bool,
-    /// Whether the peer has closed its side: no further event will come.
-    hung_up: bool,
+    guess: Guess,
+    /// Since when the peer has closed its side: no further event will come.
+    hung_up: Option<Duration>,
     /// Since when there is nothing more to read.
     ended: Option<Duration>,
-    /// Whether the rest after the last newline was served.
+    /// Whether the rest after the last newline was served, or will not be.
     finished: bool,
+    /// Whether lines were left in the ring, since there was no room for their answers.
+    lines_left: bool,
+}
+
+/// What is made of a read that did not fill its buffer.
+///
+/// That it took all there was spares a read per call, and is true of pipes and stream sockets as
+/// hosts make them. It is false of some that give a packet a read (`O_DIRECT`, `SO_PASSCRED`,
+/// `SOCK_SEQPACKET`), and the reading end cannot tell. So when nothing has come for a while, the
+/// guess is put to the test, once; if it was wrong, it is not made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guess {
+    None,
+    /// The last read is taken to have been the last there was.
+    Drained,
+    /// The next read tells.
+    Doubted,
 }
 
 impl Input {
+    /// How long nothing comes before a guess is put to the test.
+    const DOUBT_AFTER: Duration = Duration::from_millis(20);
+
+    /// A read gave something; whether it is taken to have given all.
+    #[inline]
+    fn take_for_drained(&mut self, drained: bool) {
+        if self.guess == Guess::Doubted {
+            self.gives_all = false;
+        }
+        let drained = drained && self.gives_all;
+        self.readable = !drained;
+        self.guess = if drained { Guess::Drained } else { Guess::None };
+    }
+
+    /// Nothing came while it was waited for.
+    fn doubt(&mut self) {
+        if self.guess == Guess::Drained {
+            self.guess = Guess::Doubted;
+            self.readable = true;
+        }
+    }
+
     fn end(&mut self, clock: Clock) {
         self.ended = Some(clock.monotonic());
     }
@@ -323,6 +407,8 @@ struct Output {
     closed: bool,
     /// When the reader last took something.
     progress: Duration,
+    /// How much the reader of a pipe had not taken when it was last looked at.
+    unread: Option<u64>,
     bytes_max: usize,
 }
 
@@ -349,12 +435,23 @@ impl Output {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if is_gone(&error) => self.closed = true,
+                Err(error) if is_gone(&error, self.fd.kind()) => self.closed = true,
                 Err(error) => return Err(Error::io("writing the output")(error)),
             }
         }
         self.reclaim();
         Ok(())
+    }
+
+    /// Looks whether the reader goes on reading, be it too slowly for an event: a pipe makes one
+    /// when a page of it is free, a socket when most of its buffer is.
+    fn look_at_reader(&mut self, clock: Clock) {
+        self.writable = true;
+        let unread = self.fd.unread();
+        if unread.is_some() && unread != self.unread {
+            self.progress = clock.monotonic();
+        }
+        self.unread = unread;
     }
 
     /// Gives up the room of what is written.
@@ -449,9 +546,10 @@ fn register(poll: &Poll, fd: &mut Fd, token: Token, interest: Interest) -> io::R
 }
 
 /// Whether the error says that the peer is gone.
-fn is_gone(error: &io::Error) -> bool {
+fn is_gone(error: &io::Error, kind: Kind) -> bool {
+    let hung_up = error.raw_os_error() == Some(Errno::IO.raw_os_error());
     matches!(
         error.kind(),
         ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
-    ) || error.raw_os_error() == Some(Errno::IO.raw_os_error())
+    ) || (kind == Kind::Terminal && hung_up)
 }

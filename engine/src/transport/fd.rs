@@ -83,6 +83,19 @@ impl Fd {
         self.kind
     }
 
+    /// Whether a read that did not fill its buffer is likely to have taken all there was. A
+    /// terminal gives a line a read.
+    pub(super) fn gives_all(&self) -> bool {
+        matches!(self.kind, Kind::Pipe | Kind::Socket)
+    }
+
+    /// How many bytes the reader of a pipe has not taken yet.
+    pub(super) fn unread(&self) -> Option<u64> {
+        (self.kind == Kind::Pipe)
+            .then(|| rustix::io::ioctl_fionread(&self.fd).ok())
+            .flatten()
+    }
+
     /// Takes it for what is always ready: a device that epoll refuses.
     pub(super) fn make_direct(&mut self) {
         self.kind = Kind::Direct;
