@@ -1,3 +1,4 @@
 //! The integration tests: a module per topic.
 
+mod examples;
 mod modern;
