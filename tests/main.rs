@@ -3,6 +3,7 @@
 mod batches;
 mod deferred;
 mod ending;
+mod examples;
 mod faults;
 mod features;
 mod framing;

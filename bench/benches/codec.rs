@@ -1,0 +1,102 @@
+//! Bytes to messages and back, beside serde_json.
+//!
+//! Parsing starts from a line that was copied into its buffer, for all contenders alike: `copy` is
+//! that alone.
+
+mod settings;
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tightwire::codec::{JsonWriter, Message, Parser};
+use tightwire_bench::{LineBuffer, corpus};
+
+fn main() {
+    let mut criterion = settings::criterion();
+    parse(&mut criterion);
+    write(&mut criterion);
+    criterion.final_summary();
+}
+
+/// The least that a server on serde_json reads of a message: the envelope by type, `params` left
+/// as bytes for later.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    jsonrpc: &'a str,
+    id: u64,
+    method: &'a str,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+fn parse(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("parse");
+    for message in corpus() {
+        let name = message.name;
+        let mut buffer = LineBuffer::new(&message.line);
+        group.throughput(Throughput::Bytes(message.line.len() as u64));
+        group.bench_function(BenchmarkId::new("copy", name), |bencher| {
+            bencher.iter(|| {
+                black_box(buffer.restore().as_bytes());
+            });
+        });
+        let mut parser = Parser::default();
+        group.bench_function(BenchmarkId::new("tightwire", name), |bencher| {
+            bencher.iter(|| {
+                let mut line = buffer.restore();
+                let document = parser.parse(&mut line).expect("the line is JSON");
+                let message = Message::read(document.root()).expect("the line is a message");
+                black_box(&message);
+            });
+        });
+        group.bench_function(BenchmarkId::new("serde_json-value", name), |bencher| {
+            bencher.iter(|| {
+                let line = buffer.restore();
+                let value: serde_json::Value =
+                    serde_json::from_slice(line.as_bytes()).expect("the line is JSON");
+                black_box(&value);
+            });
+        });
+        group.bench_function(BenchmarkId::new("serde_json-envelope", name), |bencher| {
+            bencher.iter(|| {
+                let line = buffer.restore();
+                let Envelope {
+                    jsonrpc,
+                    id,
+                    method,
+                    params,
+                } = serde_json::from_slice(line.as_bytes()).expect("the line is a message");
+                black_box((jsonrpc, id, method, params));
+            });
+        });
+    }
+    group.finish();
+}
+
+fn write(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("write");
+    for message in corpus() {
+        let Some(text) = message.text.as_deref() else {
+            continue;
+        };
+        let mut out = Vec::new();
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(BenchmarkId::new("tightwire", message.name), |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                JsonWriter::new(&mut out).string(black_box(text));
+                black_box(&out);
+            });
+        });
+        group.bench_function(BenchmarkId::new("serde_json", message.name), |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                serde_json::to_writer(&mut out, black_box(text)).expect("a buffer takes it");
+                black_box(&out);
+            });
+        });
+    }
+    group.finish();
+}

@@ -1,0 +1,51 @@
+//! One whole call in process, from the line to the answer in the output buffer.
+//!
+//! Each starts from a line that was copied into its buffer: `copy` is that alone, and `parse` is
+//! that and the parser. What `call` takes above `parse` is the protocol, the tool and the answer.
+
+mod settings;
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use tightwire::{Now, codec::Parser};
+use tightwire_bench::{LineBuffer, connection, corpus, server};
+
+fn main() {
+    let mut criterion = settings::criterion();
+    dispatch(&mut criterion);
+    criterion.final_summary();
+}
+
+fn dispatch(criterion: &mut Criterion) {
+    let server = server().freeze().expect("the server can be frozen");
+    let mut connection = connection(&server);
+    let mut group = criterion.benchmark_group("dispatch");
+    group.throughput(Throughput::Elements(1));
+    for message in corpus() {
+        let name = message.name;
+        let mut buffer = LineBuffer::new(&message.line);
+        group.bench_function(BenchmarkId::new("copy", name), |bencher| {
+            bencher.iter(|| {
+                black_box(buffer.restore().as_bytes());
+            });
+        });
+        let mut parser = Parser::default();
+        group.bench_function(BenchmarkId::new("parse", name), |bencher| {
+            bencher.iter(|| {
+                let mut line = buffer.restore();
+                let document = parser.parse(&mut line).expect("the line is JSON");
+                black_box(&document);
+            });
+        });
+        let mut out = Vec::new();
+        group.bench_function(BenchmarkId::new("call", name), |bencher| {
+            bencher.iter(|| {
+                out.clear();
+                connection.handle_line(black_box(Now::default()), buffer.restore(), &mut out);
+                black_box(&out);
+            });
+        });
+    }
+    group.finish();
+}
