@@ -1,1 +1,276 @@
-//! Steady state allocates nothing.
+//! In the steady state a call allocates nothing: counted on the thread under test, first through
+//! [`ServerConnection::handle_line`], then through the event loop over real pipes.
+
+#![allow(unsafe_code)]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use tightwire::{
+    Call, Now, Reply, Server, ServerConnection, Tool, codec::Ring, schemars::JsonSchema,
+    serde::Deserialize,
+};
+use tightwire_tests::{call, modern};
+
+/// The allocator of the system, which counts for each thread what it is asked for.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every method hands its arguments to `System` as they came and returns what `System`
+// returns, so the contract of `GlobalAlloc` holds for it as it does for `System`. Counting does
+// not allocate: the cell is initialised by the compiler and has no destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises on `layout` are those that `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises on `layout` are those that `System` asks for.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: `pointer` came from `System` through this allocator, with `layout`; the caller
+        // promises the rest.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from `System` through this allocator, with `layout`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+fn count() {
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(crate = "tightwire::serde")]
+#[schemars(crate = "tightwire::schemars")]
+struct Add {
+    a: f64,
+    b: f64,
+}
+
+fn server() -> Server {
+    let text =
+        r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
+    let echo = Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
+        let message = call.arguments().find("message");
+        reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
+    });
+    let boom = |_: Call<'_>, reply: Reply<'_>| reply.error("city not found");
+    let allocations = |_: Call<'_>, reply: Reply<'_>| reply.display(ALLOCATIONS.get());
+    Server::new("counted", "1.0.0")
+        .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
+        .tool(echo.input_schema(text))
+        .tool(Tool::new("boom", boom))
+        .tool(Tool::new("allocations", allocations))
+}
+
+/// One request of each kind.
+fn requests() -> Vec<(&'static str, String)> {
+    let escaped = "\"quoted\"\n\tnaïve €".repeat(50);
+    vec![
+        ("add", call(1, "add", &json!({ "a": 2, "b": 3.5 }))),
+        (
+            "echo of 1 KiB",
+            call(2, "echo", &json!({ "message": "x".repeat(1024) })),
+        ),
+        (
+            "echo of text with escapes",
+            call("three", "echo", &json!({ "message": escaped })),
+        ),
+        ("boom", call(4, "boom", &json!({}))),
+        ("a list of tools", modern(5, "tools/list", json!({}))),
+        ("discovery", modern(6, "server/discover", json!({}))),
+    ]
+}
+
+/// A connection, and the one buffer on either side of it.
+struct Counted {
+    connection: ServerConnection,
+    ring: Ring,
+    out: Vec<u8>,
+}
+
+impl Counted {
+    fn serve(&mut self, line: &str) {
+        self.out.clear();
+        for bytes in [line.as_bytes(), b"\n"] {
+            self.ring.spare()[..bytes.len()].copy_from_slice(bytes);
+            self.ring.commit(bytes.len());
+        }
+        while let Some(line) = self.ring.next_line() {
+            let line = line.expect("the line is within the limit");
+            self.connection
+                .handle_line(Now::default(), line, &mut self.out);
+        }
+    }
+}
+
+#[test]
+fn the_connection_allocates_nothing() {
+    let server = server().freeze().expect("the server can be frozen");
+    for (what, request) in requests() {
+        let mut counted = Counted {
+            connection: server.connect(),
+            ring: Ring::new(server.limits().line_bytes_max),
+            out: Vec::new(),
+        };
+        for _ in 0..100 {
+            counted.serve(&request);
+        }
+        let expected = counted.out.clone();
+        let answer: Value = serde_json::from_slice(&expected).expect("the answer is JSON");
+        assert!(answer["result"].is_object(), "{what}: {answer}");
+
+        let before = ALLOCATIONS.get();
+        for _ in 0..1000 {
+            counted.serve(&request);
+            assert!(counted.out == expected);
+        }
+        assert_eq!(ALLOCATIONS.get() - before, 0, "1,000 calls: {what}");
+    }
+}
+
+#[test]
+fn allocations_are_counted() {
+    let before = ALLOCATIONS.get();
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(1)));
+    assert_eq!(ALLOCATIONS.get() - before, 1);
+}
+
+/// Set for the process that [`the_event_loop_allocates_nothing`] starts.
+const SERVE: &str = "TIGHTWIRE_ZERO_ALLOC_SERVE";
+
+/// The other side of [`the_event_loop_allocates_nothing`], which runs this binary again for it.
+#[test]
+fn serve_when_asked_to() {
+    if std::env::var_os(SERVE).is_some() {
+        server().serve_stdio().expect("it serves to the end");
+    }
+}
+
+#[test]
+fn the_event_loop_allocates_nothing() {
+    let mut peer = Peer::start();
+    let requests = requests();
+    // The output grows at once to what the answers in a burst may need.
+    let long = "x".repeat(48 * 1024);
+    peer.burst(&[call(0, "echo", &json!({ "message": long }))]);
+    let bursts: Vec<Vec<String>> = requests
+        .iter()
+        .map(|(_, request)| vec![request.clone(); 16])
+        .collect();
+
+    for (_, request) in &requests {
+        for _ in 0..100 {
+            peer.burst(std::slice::from_ref(request));
+        }
+    }
+    for burst in &bursts {
+        peer.burst(burst);
+    }
+
+    for (what, request) in &requests {
+        let before = peer.allocations();
+        for _ in 0..1000 {
+            peer.burst(std::slice::from_ref(request));
+        }
+        assert_eq!(peer.allocations() - before, 0, "one at a time: {what}");
+    }
+    for ((what, _), burst) in requests.iter().zip(&bursts) {
+        let before = peer.allocations();
+        for _ in 0..1000_usize.div_ceil(burst.len()) {
+            peer.burst(burst);
+        }
+        assert_eq!(peer.allocations() - before, 0, "pipelined: {what}");
+    }
+}
+
+/// A server process, and the pipes to it.
+struct Peer {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+    line: String,
+}
+
+impl Peer {
+    fn start() -> Self {
+        let program = std::env::current_exe().expect("this binary has a path");
+        let mut child = Command::new(program)
+            // With two threads the harness prints no name in front of the first answer.
+            .args(["--exact", "serve_when_asked_to", "--test-threads=2"])
+            .env(SERVE, "1")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this binary can be run again");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        Self {
+            child,
+            answers: BufReader::new(stdout),
+            line: String::new(),
+        }
+    }
+
+    /// Sends requests in one write, and takes their answers.
+    fn burst(&mut self, requests: &[String]) {
+        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
+        let bytes = requests.join("\n") + "\n";
+        stdin
+            .write_all(bytes.as_bytes())
+            .expect("the server reads its input");
+        for _ in requests {
+            self.receive();
+        }
+    }
+
+    /// Takes one answer.
+    fn receive(&mut self) {
+        loop {
+            self.line.clear();
+            let count = self.answers.read_line(&mut self.line);
+            assert!(count.expect("stdout is UTF-8") > 0, "the server has ended");
+            // What the harness prints before the server starts is no answer.
+            if self.line.starts_with('{') {
+                break;
+            }
+        }
+        assert!(self.line.contains("\"result\":{"), "{}", self.line);
+    }
+
+    /// What the thread of the loop has allocated so far.
+    fn allocations(&mut self) -> u64 {
+        self.burst(&[call("count", "allocations", &json!({}))]);
+        let answer: Value = serde_json::from_str(&self.line).expect("an answer is JSON");
+        let text = answer["result"]["content"][0]["text"].as_str();
+        text.and_then(|text| text.parse().ok())
+            .expect("the answer is a number")
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
