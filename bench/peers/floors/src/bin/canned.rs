@@ -83,7 +83,8 @@ impl Canned {
         answers.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
         answers.extend_from_slice(id);
         if self.call.find(line).is_some() {
-            match self.echo.find(line).and_then(|_| after(&self.message, line)) {
+            let echo = self.echo.find(line);
+            match echo.and_then(|_| after(&self.message, line)) {
                 Some(rest) => {
                     answers.extend_from_slice(ECHO.as_bytes());
                     answers.extend_from_slice(&rest[..string_length(rest)]);
@@ -159,4 +160,7 @@ const LIST: &str = concat!(
     server_info!(),
     "\n",
 );
-const UNKNOWN: &str = concat!(r#","error":{"code":-32601,"message":"Method not found"}}"#, "\n");
+const UNKNOWN: &str = concat!(
+    r#","error":{"code":-32601,"message":"Method not found"}}"#,
+    "\n"
+);
