@@ -314,7 +314,7 @@ fn abort_cancels_all_that_is_unanswered() {
     let mut pair = with(held.tool());
     pair.send(&ask(1, "hold"));
     pair.send(&ask(2, "hold"));
-    pair.memory().connection().abort();
+    pair.memory().connection().abort(&mut Vec::new());
     assert_eq!(pair.memory().in_flight(), 0);
     for _ in 0..2 {
         let ticket = held.next();

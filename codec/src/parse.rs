@@ -173,10 +173,17 @@ impl Parser {
         if std::str::from_utf8(line.as_bytes()).is_err() {
             // Stage one of the parser may not have run, and nothing was unescaped yet: read it
             // again with the bad bytes replaced, for the id alone.
-            replace_invalid_utf8(line.bytes_mut());
+            let replaced = replace_invalid_utf8(line.bytes_mut());
             let parsed = self.parse(line).map(|document| string_id(&document.tape.0));
             if let Ok(id) = parsed {
                 self.progress.string_id = id;
+            }
+            let place = locate_id(line.as_bytes(), self.buffers.structural_indexes())?;
+            if replaced
+                .iter()
+                .any(|at| (place.start..place.end).contains(at))
+            {
+                return None;
             }
         }
         let bytes = line.as_bytes();
@@ -294,29 +301,44 @@ fn parse_error(error: &simd_json::Error) -> ParseError {
     ParseError { kind, at }
 }
 
-/// At least how many values and keys a line holds, if it is JSON: the separators outside
-/// of strings, and one. Strings are skipped over with vector instructions.
+/// How many values and keys a line holds, if it is JSON; if not, a third at least of what the
+/// parser would note of it. Strings are skipped over with vector instructions.
 fn count_values(bytes: &[u8]) -> usize {
-    let mut count = 1;
+    let (mut starts, mut separators, mut ends) = (0, 0, 0);
+    let mut in_scalar = false;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         at += 1;
+        let was_in_scalar = std::mem::take(&mut in_scalar);
         match byte {
-            b',' | b':' | b'[' | b'{' => count += 1,
-            b'"' => loop {
-                let Some(offset) = memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) else {
-                    return count;
-                };
-                let quote = bytes[at + offset] == b'"';
-                at += offset + if quote { 1 } else { 2 };
-                if quote {
-                    break;
-                }
-            },
-            _ => {}
+            b',' | b':' => separators += 1,
+            b'[' | b'{' => starts += 1,
+            b']' | b'}' => ends += 1,
+            b' ' | b'\t' | b'\r' => {}
+            b'"' => {
+                starts += 1;
+                at = string_end(bytes, at);
+            }
+            _ => {
+                in_scalar = true;
+                starts += usize::from(!was_in_scalar);
+            }
         }
     }
-    count
+    starts.max(separators).max(ends)
+}
+
+/// Where the string ends whose first quote stands before `at`: behind its last quote.
+fn string_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(offset) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += offset + 1;
+        if bytes[at - 1] == b'"' {
+            return at;
+        }
+        // Whatever is escaped.
+        at += 1;
+    }
+    bytes.len()
 }
 
 /// Where the value of the one top-level member `id` stands.
@@ -412,13 +434,18 @@ fn is_integer(text: &str) -> bool {
         && (digits.len() == 1 || !digits.starts_with('0'))
 }
 
-fn replace_invalid_utf8(mut bytes: &mut [u8]) {
-    while let Err(error) = std::str::from_utf8(bytes) {
-        let start = error.valid_up_to();
+/// Makes question marks of what is not UTF-8; where.
+fn replace_invalid_utf8(bytes: &mut [u8]) -> Vec<usize> {
+    let mut replaced = Vec::new();
+    let mut from = 0;
+    while let Err(error) = std::str::from_utf8(&bytes[from..]) {
+        let start = from + error.valid_up_to();
         let end = error.error_len().map_or(bytes.len(), |len| start + len);
         bytes[start..end].fill(b'?');
-        bytes = &mut bytes[end..];
+        replaced.extend(start..end);
+        from = end;
     }
+    replaced
 }
 
 #[cfg(test)]
@@ -489,6 +516,8 @@ mod tests {
                 Some(r#""\n""#),
             ),
             (b"{\"id\":5,\"x\":\"\xe4\xb8\"}", K::InvalidUtf8, Some("5")),
+            (b"{\"id\":\"a\xffb\",\"x\":1}", K::InvalidUtf8, None),
+            (b"{\"x\":1,\"id\":\"\xe4\xb8\"}", K::InvalidUtf8, None),
             (br#"{"id":6,"x":[1,]}"#, K::Syntax, Some("6")),
             // Not to be sure of.
             (br#"{"id":1,"x":"#, K::Syntax, None),
@@ -580,8 +609,13 @@ mod tests {
         text.extend(b",:{[\\\"".repeat(1 << 19));
         text.extend(b"\"]");
         assert_eq!(recovered(&text).0, None);
-        assert_eq!(count_values(br#"{"a":[1,"x,\",y"],"b":{}}"#), 8);
+        assert_eq!(
+            count_values(br#"{"a":[1 , "x,\",y"],"b":{},"c":-1.5e3}"#),
+            9
+        );
         assert_eq!(count_values(br#"["abc\"#), 2);
+        assert_eq!(count_values(b"1 1 tru e\"\"\"\"}}"), 6);
+        assert_eq!(count_values(b"}}}},,,,,"), 5);
     }
 
     #[test]

@@ -122,6 +122,14 @@ impl Ring {
         Some(self.line(start, end))
     }
 
+    /// Gives back what a long line made the buffer grow to, if no line needs it any more. To be
+    /// called when the lines at hand are served; [`Ring::spare`] does it too.
+    pub fn release(&mut self) {
+        if self.buffer.len() > Self::CAPACITY_KEPT && self.end - self.start <= Self::CAPACITY / 2 {
+            self.replace_buffer(Self::CAPACITY);
+        }
+    }
+
     /// Whether bytes are held that no line was made of yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -174,11 +182,8 @@ impl Ring {
     }
 
     fn make_room(&mut self) {
+        self.release();
         let held = self.end - self.start;
-        if self.buffer.len() > Self::CAPACITY_KEPT && held <= Self::CAPACITY / 2 {
-            self.replace_buffer(Self::CAPACITY);
-            return;
-        }
         if held == 0 {
             self.start = 0;
             self.scanned = 0;
@@ -350,7 +355,7 @@ mod tests {
         }
         assert_eq!(lines[0].as_ref().map(Vec::len), Some(3 << 20));
         assert_eq!(lines[1].as_deref(), Some(&b"after"[..]));
-        ring.spare();
+        ring.release();
         assert_eq!(ring.capacity(), Ring::CAPACITY + LINE_PADDING);
     }
 

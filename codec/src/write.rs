@@ -156,52 +156,87 @@ impl Write for Escaped<'_> {
     }
 }
 
-/// What each byte of a string becomes: 0 for itself, `u` for `\u00XX`, else the letter after a
-/// backslash.
-const ESCAPES: [u8; 256] = {
-    let mut table = [0; 256];
+/// What a byte of a string is written as: so many of these bytes.
+#[derive(Clone, Copy)]
+struct Escape {
+    bytes: [u8; 8],
+    len: usize,
+}
+
+const ESCAPES: [Escape; 256] = {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut table = [Escape {
+        bytes: [0; 8],
+        len: 1,
+    }; 256];
     let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = b'u';
+    while byte < 256 {
+        table[byte].bytes[0] = byte as u8;
+        if byte < 0x20 {
+            let hex = [HEX[byte >> 4], HEX[byte & 15]];
+            table[byte].bytes = [b'\\', b'u', b'0', b'0', hex[0], hex[1], 0, 0];
+            table[byte].len = 6;
+        }
         byte += 1;
     }
-    table[0x08] = b'b';
-    table[0x09] = b't';
-    table[0x0A] = b'n';
-    table[0x0C] = b'f';
-    table[0x0D] = b'r';
-    table[b'"' as usize] = b'"';
-    table[b'\\' as usize] = b'\\';
+    let short = [
+        (0x08, b'b'),
+        (0x09, b't'),
+        (0x0A, b'n'),
+        (0x0C, b'f'),
+        (0x0D, b'r'),
+        (b'"', b'"'),
+        (b'\\', b'\\'),
+    ];
+    let mut index = 0;
+    while index < short.len() {
+        let (byte, letter) = short[index];
+        table[byte as usize] = Escape {
+            bytes: [b'\\', letter, 0, 0, 0, 0, 0, 0],
+            len: 2,
+        };
+        index += 1;
+    }
     table
 };
 
 /// How many bytes are looked at together: the compiler makes vector instructions of it.
 const BLOCK: usize = 32;
+/// What a block may grow to.
+const BLOCK_ESCAPED: usize = BLOCK * 6 + 8;
 
+/// Escapes a text. Runs of blocks that need no escape are copied at once; of any other block each
+/// byte is looked up and put behind the last without a branch, since where quotes and line ends
+/// stand cannot be foretold.
 fn escape(out: &mut Vec<u8>, text: &str) {
-    let bytes = text.as_bytes();
-    let mut clean_from = 0;
-    let mut at = 0;
-    while at < bytes.len() {
-        if let Some(block) = bytes.get(at..at + BLOCK)
-            && is_clean(block)
-        {
-            at += BLOCK;
-            continue;
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let (blocks, tail) = rest.as_chunks::<BLOCK>();
+        let clean = blocks
+            .iter()
+            .position(|block| !is_clean(block))
+            .unwrap_or(blocks.len());
+        let (clean, dirty) = rest.split_at(clean * BLOCK);
+        out.extend_from_slice(clean);
+        if dirty.len() == tail.len() && is_clean(tail) {
+            out.extend_from_slice(tail);
+            return;
         }
-        let end = bytes.len().min(at + BLOCK);
-        while at < end {
-            let byte = bytes[at];
-            let escape = ESCAPES[usize::from(byte)];
-            if escape != 0 {
-                out.extend_from_slice(&bytes[clean_from..at]);
-                clean_from = at + 1;
-                write_escape(out, byte, escape);
-            }
-            at += 1;
-        }
+        let (block, after) = dirty.split_at(dirty.len().min(BLOCK));
+        escape_block(out, block);
+        rest = after;
     }
-    out.extend_from_slice(&bytes[clean_from..]);
+}
+
+fn escape_block(out: &mut Vec<u8>, block: &[u8]) {
+    let mut escaped = [0; BLOCK_ESCAPED];
+    let mut len = 0;
+    for byte in block {
+        let escape = &ESCAPES[usize::from(*byte)];
+        escaped[len..][..8].copy_from_slice(&escape.bytes);
+        len += escape.len;
+    }
+    out.extend_from_slice(&escaped[..len]);
 }
 
 /// Whether no byte of the block needs an escape.
@@ -210,17 +245,6 @@ fn is_clean(block: &[u8]) -> bool {
     block.iter().fold(0, |found, byte| {
         found | u8::from(*byte < 0x20) | u8::from(*byte == b'"') | u8::from(*byte == b'\\')
     }) == 0
-}
-
-fn write_escape(out: &mut Vec<u8>, byte: u8, escape: u8) {
-    if escape == b'u' {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let digits = [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]];
-        out.extend_from_slice(b"\\u00");
-        out.extend_from_slice(&digits);
-    } else {
-        out.extend_from_slice(&[b'\\', escape]);
-    }
 }
 
 #[cfg(test)]

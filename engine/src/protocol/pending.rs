@@ -39,7 +39,15 @@ pub(crate) struct Entry<T> {
     pub(crate) serial: u64,
     /// When the answer is due, on the monotonic clock.
     pub(crate) deadline: Duration,
+    /// How much memory waits with it, besides its id.
+    pub(crate) bytes: usize,
     pub(crate) state: T,
+}
+
+impl<T> Entry<T> {
+    fn held(&self) -> usize {
+        self.id.as_bytes().len() + self.bytes
+    }
 }
 
 /// The table of requests in flight.
@@ -52,9 +60,14 @@ pub(crate) struct Pending<T> {
     next_deadline: Option<Duration>,
     /// The bytes of the id that is looked up.
     wanted: Vec<u8>,
+    /// Held by all requests together.
+    bytes: usize,
 }
 
 impl<T> Pending<T> {
+    /// A longer id does not keep the memory it was looked up with.
+    const ID_BYTES_KEPT: usize = 4096;
+
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -62,11 +75,18 @@ impl<T> Pending<T> {
             entries: Vec::new(),
             next_deadline: None,
             wanted: Vec::new(),
+            bytes: 0,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// How many bytes the requests hold.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     #[inline]
@@ -84,6 +104,7 @@ impl<T> Pending<T> {
         debug_assert!(!self.is_full() || self.capacity == 0);
         self.hashes.push(hash(entry.id.as_bytes(), 0));
         self.note_deadline(entry.deadline);
+        self.bytes += entry.held();
         self.entries.push(entry);
     }
 
@@ -108,6 +129,15 @@ impl<T> Pending<T> {
             .iter()
             .position(|entry| entry.serial == serial)?;
         Some(self.take(place))
+    }
+
+    /// Counts memory that waits with the request of this serial number.
+    pub(crate) fn add_bytes(&mut self, serial: u64, bytes: usize) {
+        let found = self.entries.iter_mut().find(|entry| entry.serial == serial);
+        if let Some(entry) = found {
+            entry.bytes += bytes;
+            self.bytes += bytes;
+        }
     }
 
     /// Changes the request with this serial number; `change` gives its new deadline.
@@ -146,11 +176,13 @@ impl<T> Pending<T> {
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Entry<T>> + '_ {
         self.hashes.clear();
         self.next_deadline = None;
+        self.bytes = 0;
         self.entries.drain(..)
     }
 
     fn place(&mut self, id: &Id<'_>) -> Option<usize> {
         self.wanted.clear();
+        self.wanted.shrink_to(Self::ID_BYTES_KEPT);
         JsonWriter::new(&mut self.wanted).id(id);
         let wanted = hash(&self.wanted, 0);
         self.hashes
@@ -162,6 +194,7 @@ impl<T> Pending<T> {
     fn take(&mut self, place: usize) -> Entry<T> {
         self.hashes.swap_remove(place);
         let entry = self.entries.swap_remove(place);
+        self.bytes -= entry.held();
         if self.next_deadline == Some(entry.deadline) {
             self.find_next_deadline();
         }
@@ -187,6 +220,7 @@ mod tests {
             id: IdBuf::new(&id),
             serial,
             deadline: Duration::from_millis(ms),
+            bytes: 0,
             state: (),
         }
     }

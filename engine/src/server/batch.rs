@@ -11,6 +11,8 @@ pub(crate) struct BatchKey(u64);
 pub(crate) struct Batches {
     open: Vec<Batch>,
     last_key: u64,
+    /// Of all answers that are held.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl Batches {
         if outstanding == 0 {
             batch.send(out);
         } else {
+            self.bytes += batch.answers.len();
             self.open.push(batch);
         }
     }
@@ -58,17 +61,29 @@ impl Batches {
         let batch = &mut self.open[place];
         if let Some(answer) = answer {
             batch.answers.extend_from_slice(answer);
+            self.bytes += answer.len();
             end_with_comma(&mut batch.answers);
         }
         batch.outstanding -= 1;
         if batch.outstanding == 0 {
-            self.open.swap_remove(place).send(out);
+            let batch = self.open.swap_remove(place);
+            self.bytes -= batch.answers.len();
+            batch.send(out);
         }
     }
 
-    /// Forgets all that is open.
-    pub(crate) fn clear(&mut self) {
-        self.open.clear();
+    /// Sends what there is of all that are open.
+    pub(crate) fn close_all(&mut self, out: &mut Vec<u8>) {
+        for batch in self.open.drain(..) {
+            batch.send(out);
+        }
+        self.bytes = 0;
+    }
+
+    /// How many bytes of answers wait for others.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 }
 

@@ -9,33 +9,29 @@
 //!   handle_completions ─▶ out            poll_log ─────▶ lines for the log
 //! ```
 //!
-//! This file decides, by method and era, what a message means; what each era asks of a request is
-//! in the sibling files `modern` and `legacy`.
+//! This file decides, by method and era, what a message means. What each era asks of a request is
+//! in the siblings `modern` and `legacy`; what each method does, in `dispatch`; what becomes of
+//! requests whose answer is deferred, in `deferred`.
 
-use std::{collections::VecDeque, fmt, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use tightwire_codec::{
-    Array, Id, InvalidMessage, InvalidMessageKind, JsonWriter, Line, LineTooLong, Message,
-    Notification, Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value,
-    WideIntegers,
+    Array, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
+    ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, WideIntegers,
 };
 
 use super::{
     batch::{BatchKey, Batches, end_with_comma},
+    deferred::Waiting,
+    dispatch::Context,
     excerpt,
-    handler::{Call, guard},
     job::Job,
     legacy::Session,
+    log::Log,
     method_not_found, modern,
-    prompt::{GetPrompt, PromptReply, check_arguments},
-    registry::{PerVersion, Registry},
-    reply::{
-        Answer, Answering, Continuation, Outcome, Reply, begin_result, parse_error, write_error,
-    },
-    resource::{Read, ReadHandler, ReadReply, not_found},
-    ticket::{Cancellation, Completion, CompletionKind, Completions},
-    tool::Execution,
+    registry::Registry,
+    reply::{parse_error, write_error},
+    ticket::{Cancellation, Completions},
 };
 use crate::{
     error::RpcError,
@@ -43,11 +39,10 @@ use crate::{
     protocol::{
         meta::Meta,
         method::{ClientNotification, DISCOVER, Method},
-        params::{Params, optional_object, required_str},
-        pending::{Entry, IdBuf, Pending},
+        params::{Params, optional_object},
+        pending::Pending,
         version::{Era, ProtocolVersion},
     },
-    schema::describe,
 };
 
 /// The time, as a connection sees it.
@@ -186,10 +181,10 @@ impl ServerConnection {
     }
 
     /// Gives up all that is unanswered: whoever works on it sees a cancellation, and no answer is
-    /// sent any more.
-    pub fn abort(&mut self) {
+    /// sent any more. What is ready of a batch is sent.
+    pub fn abort(&mut self, out: &mut Vec<u8>) {
         self.core.jobs.clear();
-        self.core.batches.clear();
+        self.core.batches.close_all(out);
         let cancelled: Vec<Cancellation> = self
             .core
             .pending
@@ -199,6 +194,14 @@ impl ServerConnection {
         for cancellation in cancelled {
             cancellation.cancel();
         }
+    }
+
+    /// How many bytes are held for requests in flight: their ids, the arguments of blocking calls,
+    /// the answers of batches that are not complete. A transport counts them as output that waits.
+    #[must_use]
+    #[inline]
+    pub fn held_bytes(&self) -> usize {
+        self.core.pending.bytes() + self.core.batches.bytes()
     }
 
     /// The limits of the server.
@@ -261,66 +264,20 @@ fn has_wide_id(message: &Result<Message<'_>, InvalidMessage<'_>>) -> bool {
     }
 }
 
-/// What a request in flight waits for.
-#[derive(Debug)]
-struct Waiting {
-    version: ProtocolVersion,
-    batch: Option<BatchKey>,
-    /// When the time of a deferred answer is up, on the monotonic clock.
-    expires: Duration,
-    what: Awaited,
-}
-
-enum Awaited {
-    Ticket(Cancellation),
-    Delay {
-        due: Duration,
-        then: Continuation,
-        cancellation: Option<Cancellation>,
-    },
-}
-
-impl Waiting {
-    fn cancellation(self) -> Option<Cancellation> {
-        match self.what {
-            Awaited::Ticket(cancellation) => Some(cancellation),
-            Awaited::Delay { cancellation, .. } => cancellation,
-        }
-    }
-}
-
-impl fmt::Debug for Awaited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ticket(_) => f.write_str("Ticket"),
-            Self::Delay { due, .. } => f.debug_tuple("Delay").field(due).finish(),
-        }
-    }
-}
-
-/// A request on its way through dispatch.
-#[derive(Clone, Copy)]
-struct Context<'a> {
-    now: Now,
-    id: Id<'a>,
-    version: ProtocolVersion,
-    batch: Option<BatchKey>,
-}
-
 /// All of a connection but its parser, which a message borrows while it is handled.
 #[derive(Debug)]
-struct Core {
-    registry: Arc<Registry>,
-    session: Session,
-    pending: Pending<Waiting>,
-    batches: Batches,
-    completions: Arc<Completions>,
-    jobs: VecDeque<Job>,
-    log: Log,
+pub(super) struct Core {
+    pub(super) registry: Arc<Registry>,
+    pub(super) session: Session,
+    pub(super) pending: Pending<Waiting>,
+    pub(super) batches: Batches,
+    pub(super) completions: Arc<Completions>,
+    pub(super) jobs: VecDeque<Job>,
+    pub(super) log: Log,
     /// Of the last call.
-    serial: u64,
+    pub(super) serial: u64,
     /// The tool that the last line called in the loop.
-    last_tool: Option<usize>,
+    pub(super) last_tool: Option<usize>,
 }
 
 impl Core {
@@ -477,370 +434,6 @@ impl Core {
         Ok((version, method))
     }
 
-    #[inline]
-    fn dispatch(
-        &mut self,
-        method: Method,
-        params: &Params<'_>,
-        context: &Context<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
-        let features = self.registry.features();
-        match method {
-            Method::Initialize => {
-                let version = self.session.initialize(params)?;
-                constant(&self.registry.initialize[version.index()], context, out);
-                Ok(())
-            }
-            Method::Ping => {
-                constant(b"{}}\n", context, out);
-                Ok(())
-            }
-            Method::Discover => {
-                constant(&self.registry.discover, context, out);
-                Ok(())
-            }
-            Method::ToolsList | Method::ToolsCall if !features.tools => Err(no_feature("tools")),
-            Method::ResourcesList | Method::ResourceTemplatesList | Method::ResourcesRead
-                if !features.resources =>
-            {
-                Err(no_feature("resources"))
-            }
-            Method::PromptsList | Method::PromptsGet if !features.prompts => {
-                Err(no_feature("prompts"))
-            }
-            Method::ToolsList => list(&self.registry.tools_list, params, context, out),
-            Method::ToolsCall => self.call_tool(params, context, out),
-            Method::ResourcesList => list(&self.registry.resources_list, params, context, out),
-            Method::ResourceTemplatesList => {
-                list(&self.registry.templates_list, params, context, out)
-            }
-            Method::ResourcesRead => self.read_resource(params, context, out),
-            Method::PromptsList => list(&self.registry.prompts_list, params, context, out),
-            Method::PromptsGet => self.get_prompt(params, context, out),
-        }
-    }
-
-    /// Specification: `server/tools`, Calling Tools.
-    #[inline]
-    fn call_tool(
-        &mut self,
-        params: &Params<'_>,
-        context: &Context<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
-        let name = required_str(params.name, "name")?;
-        let arguments = match optional_object(params.arguments, "arguments")? {
-            Some(_) => params.arguments.unwrap_or(Value::EMPTY_OBJECT),
-            None => Value::EMPTY_OBJECT,
-        };
-        let registry = Arc::clone(&self.registry);
-        let Some((place, tool)) = registry.tools.find(name) else {
-            return Err(RpcError::invalid_params(format!(
-                "Unknown tool: {}",
-                excerpt(name)
-            )));
-        };
-        self.check_room()?;
-        let call = Call {
-            name: &tool.name,
-            arguments,
-            meta: params.meta.and_then(Value::as_object),
-            cancellation: None,
-        };
-        if !tool.schema.is_valid(arguments) {
-            let text = describe(&tool.name, &tool.schema.problems(arguments));
-            self.run(context, "tool", name, out, |answer| {
-                Reply::new(answer).error(text);
-            });
-            return Ok(());
-        }
-        match tool.execution {
-            Execution::Inline => {
-                self.last_tool = Some(place);
-                self.run(context, "tool", name, out, |answer| {
-                    tool.handler.call(call, Reply::new(answer));
-                });
-            }
-            Execution::Blocking => {
-                let mut job = None;
-                let serial = self.serial + 1;
-                self.run(context, "tool", name, out, |answer| {
-                    let ticket = Reply::new(answer).defer();
-                    job = Some(Job::new(&registry, place, &call, ticket, serial));
-                });
-                self.jobs.extend(job);
-            }
-        }
-        Ok(())
-    }
-
-    /// Specification: `server/resources`, Reading Resources.
-    fn read_resource(
-        &mut self,
-        params: &Params<'_>,
-        context: &Context<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
-        let uri = required_str(params.uri, "uri")?;
-        self.check_room()?;
-        let registry = Arc::clone(&self.registry);
-        if let Some((_, resource)) = registry.resources.find(uri) {
-            let read = Read {
-                uri,
-                variables: &[],
-            };
-            self.read(
-                context,
-                &resource.handler,
-                read,
-                resource.mime_type.as_deref(),
-                out,
-            );
-            return Ok(());
-        }
-        for template in &registry.templates {
-            if let Some(variables) = template.template.matches(uri) {
-                let read = Read {
-                    uri,
-                    variables: &variables,
-                };
-                self.read(
-                    context,
-                    &template.handler,
-                    read,
-                    template.mime_type.as_deref(),
-                    out,
-                );
-                return Ok(());
-            }
-        }
-        Err(not_found(context.version, uri))
-    }
-
-    fn read(
-        &mut self,
-        context: &Context<'_>,
-        handler: &ReadHandler,
-        read: Read<'_>,
-        mime_type: Option<&str>,
-        out: &mut Vec<u8>,
-    ) {
-        self.run(context, "resource", read.uri, out, |answer| {
-            let reply = ReadReply {
-                answer,
-                uri: read.uri,
-                mime_type,
-            };
-            handler(read, reply);
-        });
-    }
-
-    /// Specification: `server/prompts`, Getting a Prompt.
-    fn get_prompt(
-        &mut self,
-        params: &Params<'_>,
-        context: &Context<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
-        let name = required_str(params.name, "name")?;
-        let arguments = optional_object(params.arguments, "arguments")?.unwrap_or(Object::EMPTY);
-        let registry = Arc::clone(&self.registry);
-        let Some((_, prompt)) = registry.prompts.find(name) else {
-            return Err(RpcError::invalid_params(format!(
-                "Unknown prompt: {}",
-                excerpt(name)
-            )));
-        };
-        check_arguments(&prompt.definition, arguments)?;
-        self.check_room()?;
-        self.run(context, "prompt", name, out, |answer| {
-            let reply = PromptReply {
-                answer,
-                description: prompt.definition.description.as_deref(),
-            };
-            (prompt.handler)(GetPrompt { arguments }, reply);
-        });
-        Ok(())
-    }
-
-    /// Refuses a call when as many as may be are in flight.
-    fn check_room(&self) -> Result<(), RpcError> {
-        if self.pending.is_full() {
-            return Err(RpcError::internal(format!(
-                "Too many requests in flight: {} wait for an answer",
-                self.pending.len()
-            )));
-        }
-        Ok(())
-    }
-
-    /// Runs a handler, guarded, and keeps what it deferred.
-    #[inline]
-    fn run(
-        &mut self,
-        context: &Context<'_>,
-        kind: &str,
-        name: &str,
-        out: &mut Vec<u8>,
-        handler: impl FnOnce(Answer<'_>),
-    ) {
-        self.serial += 1;
-        let start = out.len();
-        let mut outcome = Outcome::Answered;
-        let answering = Answering {
-            id: context.id,
-            version: context.version,
-            serial: self.serial,
-            registry: &self.registry,
-            completions: &self.completions,
-            cancellation: None,
-        };
-        let result = guard(|| handler(Answer::new(out, answering, &mut outcome)));
-        if let Err(message) = result {
-            self.log
-                .push(&format!("{kind} {} panicked: {message}", excerpt(name)));
-        }
-        let expires = context.now.monotonic + self.registry.limits.deferred_max();
-        self.settle(outcome, context, expires, None, start, out);
-    }
-
-    /// Keeps what a handler deferred; answers for one that left its reply lying about.
-    #[inline]
-    fn settle(
-        &mut self,
-        outcome: Outcome,
-        context: &Context<'_>,
-        expires: Duration,
-        cancellation: Option<Cancellation>,
-        start: usize,
-        out: &mut Vec<u8>,
-    ) {
-        let what = match outcome {
-            Outcome::Answered => {
-                if out.len() == start {
-                    let error = RpcError::internal("the handler gave no answer");
-                    self.error(Some(&context.id), &error, out);
-                }
-                return;
-            }
-            Outcome::Deferred(cancellation) => Awaited::Ticket(cancellation),
-            Outcome::After(delay, then) => Awaited::Delay {
-                due: context.now.monotonic.saturating_add(delay),
-                then,
-                cancellation,
-            },
-        };
-        let waiting = Waiting {
-            version: context.version,
-            batch: context.batch,
-            expires,
-            what,
-        };
-        self.pending.insert(Entry {
-            id: IdBuf::new(&context.id),
-            serial: self.serial,
-            deadline: waiting.deadline(),
-            state: waiting,
-        });
-    }
-
-    /// A request in flight whose time has come: to continue, or to be given up.
-    fn handle_due(&mut self, now: Now, entry: Entry<Waiting>, out: &mut Vec<u8>) {
-        let Waiting {
-            version,
-            batch,
-            expires,
-            what,
-        } = entry.state;
-        let id = entry.id;
-        let mut answer = Vec::new();
-        // Straight into the output, unless it has to wait for the rest of a batch.
-        let target = if batch.is_some() {
-            &mut answer
-        } else {
-            &mut *out
-        };
-        let start = target.len();
-        let mut kept = false;
-        match what {
-            Awaited::Delay {
-                due,
-                then,
-                cancellation,
-            } if due <= now.monotonic => {
-                self.serial += 1;
-                let mut outcome = Outcome::Answered;
-                let answering = Answering {
-                    id: id.as_id(),
-                    version,
-                    serial: self.serial,
-                    registry: &self.registry,
-                    completions: &self.completions,
-                    cancellation: cancellation.as_ref(),
-                };
-                let result =
-                    guard(|| then(Reply::new(Answer::new(target, answering, &mut outcome))));
-                if let Err(message) = result {
-                    self.log
-                        .push(&format!("a delayed answer panicked: {message}"));
-                }
-                kept = !matches!(outcome, Outcome::Answered);
-                let context = Context {
-                    now,
-                    id: id.as_id(),
-                    version,
-                    batch,
-                };
-                self.settle(outcome, &context, expires, cancellation, start, target);
-            }
-            what => {
-                if let Awaited::Ticket(cancellation)
-                | Awaited::Delay {
-                    cancellation: Some(cancellation),
-                    ..
-                } = what
-                {
-                    cancellation.cancel();
-                }
-                let error = RpcError::internal(format!(
-                    "no answer within {} ms",
-                    self.registry.limits.deferred_ms_max
-                ));
-                write_error(target, Some(&id.as_id()), version, &error);
-            }
-        }
-        if let Some(key) = batch
-            && !kept
-        {
-            self.batches.settle(key, Some(&answer), out);
-        }
-    }
-
-    fn handle_completion(&mut self, now: Now, completion: Completion, out: &mut Vec<u8>) {
-        let Completion { serial, kind } = completion;
-        match kind {
-            CompletionKind::Log(line) => self.log.push(&line),
-            CompletionKind::Answer(answer) => {
-                let Some(entry) = self.pending.remove_serial(serial) else {
-                    // Cancelled, or given up.
-                    return;
-                };
-                match entry.state.batch {
-                    Some(key) => self.batches.settle(key, Some(&answer), out),
-                    None => out.extend_from_slice(&answer),
-                }
-            }
-            CompletionKind::After(delay, then) => {
-                let due = now.monotonic.saturating_add(delay);
-                self.pending.change(serial, |waiting| {
-                    waiting.wait_for(due, then);
-                    waiting.deadline()
-                });
-            }
-        }
-    }
-
     /// Specification: `basic/patterns/cancellation` and, before 2026-07-28,
     /// `basic/utilities/cancellation`. What is malformed or unknown is ignored.
     fn handle_notification(
@@ -883,7 +476,7 @@ impl Core {
         self.error(id.as_ref(), &error, out);
     }
 
-    fn error(&self, id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
+    pub(super) fn error(&self, id: Option<&Id<'_>>, error: &RpcError, out: &mut Vec<u8>) {
         write_error(out, id, self.session.version_for_errors(), error);
     }
 
@@ -903,60 +496,6 @@ impl Core {
     }
 }
 
-impl Waiting {
-    fn deadline(&self) -> Duration {
-        match &self.what {
-            Awaited::Ticket(_) => self.expires,
-            Awaited::Delay { due, .. } => self.expires.min(*due),
-        }
-    }
-
-    /// A ticket was answered with a delay.
-    fn wait_for(&mut self, due: Duration, then: Continuation) {
-        let cancellation = match &self.what {
-            Awaited::Ticket(cancellation) => Some(cancellation.clone()),
-            Awaited::Delay { cancellation, .. } => cancellation.clone(),
-        };
-        self.what = Awaited::Delay {
-            due,
-            then,
-            cancellation,
-        };
-    }
-}
-
-/// Lines for the log, kept until the transport asks for them: a bounded number, the rest counted.
-#[derive(Debug, Default)]
-struct Log {
-    lines: VecDeque<String>,
-    dropped: usize,
-}
-
-impl Log {
-    const LINES_MAX: usize = 64;
-
-    /// Keeps a text as one line, whatever a peer or a panic put into it.
-    #[cold]
-    fn push(&mut self, text: &str) {
-        if self.lines.len() < Self::LINES_MAX {
-            self.lines
-                .push_back(text.replace(|c: char| c.is_control(), " "));
-        } else {
-            self.dropped += 1;
-        }
-    }
-
-    #[inline]
-    fn next(&mut self) -> Option<String> {
-        let line = self.lines.pop_front();
-        if line.is_none() && self.dropped > 0 {
-            let dropped = std::mem::take(&mut self.dropped);
-            return Some(format!("{dropped} more lines were dropped"));
-        }
-        line
-    }
-}
-
 #[inline]
 fn read<'a>(
     value: Value<'a>,
@@ -966,35 +505,4 @@ fn read<'a>(
         None => Message::read(value),
         Some(wide) => Message::read_wide(value, wide),
     }
-}
-
-/// Answers with what was written at the freeze.
-#[inline]
-fn constant(result: &[u8], context: &Context<'_>, out: &mut Vec<u8>) {
-    let mut writer = JsonWriter::new(out);
-    begin_result(&mut writer, &context.id);
-    writer.raw(result);
-}
-
-/// Answers with a list, all of it on one page.
-///
-/// Specification: `server/utilities/pagination`: a cursor that was never issued is -32602.
-fn list(
-    results: &PerVersion,
-    params: &Params<'_>,
-    context: &Context<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), RpcError> {
-    if params.cursor.is_some() {
-        return Err(RpcError::invalid_params(
-            "params.cursor is not one that this server issued",
-        ));
-    }
-    let result: &Bytes = &results[context.version.index()];
-    constant(result, context, out);
-    Ok(())
-}
-
-fn no_feature(name: &str) -> RpcError {
-    RpcError::method_not_found(format!("Method not found: this server has no {name}"))
 }

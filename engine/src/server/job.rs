@@ -59,6 +59,11 @@ impl Job {
         }
     }
 
+    /// How much memory its arguments take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.line.len()
+    }
+
     /// Runs the tool and leaves its answer for the loop. A panic in the tool answers -32603. A
     /// call that was cancelled while it waited for a thread is not run.
     pub fn run(mut self) {

@@ -7,9 +7,12 @@
 
 pub(crate) mod batch;
 pub(crate) mod connection;
+mod deferred;
+mod dispatch;
 pub(crate) mod handler;
 pub(crate) mod job;
 mod legacy;
+mod log;
 mod modern;
 pub(crate) mod prompt;
 pub(crate) mod registry;

@@ -163,10 +163,15 @@ impl Reply<'_> {
         self.content(false, |writer| writer.display(value));
     }
 
-    /// Answers with a number in its shortest form: `5`, not `5.0`.
+    /// Answers with a number in its shortest form: `5`, not `5.0`. Infinity and NaN are no numbers
+    /// in JSON's eyes: they are a tool execution error.
     #[inline]
     pub fn number(self, value: f64) {
-        self.content(false, |writer| writer.f64_text(value));
+        if value.is_finite() {
+            self.content(false, |writer| writer.f64_text(value));
+        } else {
+            self.error(format_args!("the result is not a finite number: {value}"));
+        }
     }
 
     /// Answers with a tool execution error: a result with `isError`, whose text tells a model what

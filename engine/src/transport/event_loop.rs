@@ -62,6 +62,8 @@ pub(super) struct EventLoop {
     pool: Pool,
     log: Log,
     signals: Signals,
+    /// When the first signal was seen.
+    signalled: Option<Duration>,
     clock: Clock,
 }
 
@@ -110,6 +112,7 @@ impl EventLoop {
             pool: Pool::new(limits),
             log,
             signals,
+            signalled: None,
             clock: Clock::start(),
             connection,
         })
@@ -127,14 +130,14 @@ impl EventLoop {
             }
             self.wait(&mut events)?;
         }
-        self.connection.abort();
+        self.connection.abort(&mut self.output.bytes);
         self.write_log();
         Ok(())
     }
 
     /// Reads once, if there may be something to read and it may be served.
     fn read(&mut self) -> Result<()> {
-        if !self.input.readable || self.input.ended.is_some() || self.output.is_over_limit() {
+        if !self.input.readable || self.input.ended.is_some() || self.is_over_limit() {
             return Ok(());
         }
         let spare = self.ring.spare();
@@ -164,7 +167,7 @@ impl EventLoop {
     fn serve_lines(&mut self) -> Result<()> {
         let mut now = self.clock.now();
         self.input.lines_left = true;
-        while !self.output.is_over_limit() {
+        while !self.is_over_limit() {
             let line = match self.ring.next_line() {
                 Some(line) => line,
                 None if self.input.ended.is_some() && !self.input.finished => {
@@ -190,15 +193,19 @@ impl EventLoop {
                 now = self.clock.now();
             }
         }
+        self.ring.release();
         Ok(())
     }
 
     /// All that is to be done besides reading.
     fn look_after(&mut self) {
-        if self.signals.arrived() && self.input.ended.is_none() {
-            // What has been read is answered; half a line is not served.
-            self.input.end(self.clock);
-            self.input.finished = true;
+        if self.signals.arrived() && self.signalled.is_none() {
+            self.signalled = Some(self.clock.monotonic());
+            if self.input.ended.is_none() {
+                // What has been read is answered; half a line is not served.
+                self.input.end(self.clock);
+                self.input.finished = true;
+            }
         }
         if self.connection.has_completions() && !self.output.is_over_limit() {
             self.connection
@@ -213,7 +220,7 @@ impl EventLoop {
         if let Some(ended) = self.input.ended
             && self.clock.monotonic() >= ended.saturating_add(self.drain_max())
         {
-            self.connection.abort();
+            self.connection.abort(&mut self.output.bytes);
         }
         self.submit_jobs();
         self.write_log();
@@ -247,14 +254,22 @@ impl EventLoop {
                 .is_some_and(|deadline| self.clock.monotonic() >= deadline)
     }
 
-    /// When a reader that takes nothing has been waited for long enough: after the end of the
-    /// input, or after the peer hung up where no room is left to read that end.
+    /// When a reader has been waited for long enough. After the end of the input, or after the
+    /// peer hung up where no room is left to read that end, it is one that takes nothing; after a
+    /// signal, any.
     fn stall_deadline(&self) -> Option<Duration> {
-        let over_limit = self.output.is_over_limit();
-        let hung_up = self.input.hung_up.filter(|_| over_limit);
-        let ended = self.input.ended.or(hung_up)?;
-        let last = ended.max(self.output.progress);
-        Some(last.saturating_add(self.drain_max()))
+        let since = self.signalled.or_else(|| {
+            let hung_up = self.input.hung_up.filter(|_| self.is_over_limit());
+            let ended = self.input.ended.or(hung_up)?;
+            Some(ended.max(self.output.progress))
+        });
+        Some(since?.saturating_add(self.drain_max()))
+    }
+
+    /// Whether so much waits that nothing more is read or served.
+    #[inline]
+    fn is_over_limit(&self) -> bool {
+        self.output.waiting() + self.connection.held_bytes() > self.output.bytes_max
     }
 
     fn drain_max(&self) -> Duration {
@@ -264,8 +279,8 @@ impl EventLoop {
     /// Whether there is more to do without any event.
     fn has_work(&self) -> bool {
         let more_input = self.input.readable && self.input.ended.is_none();
-        !self.output.is_over_limit()
-            && (more_input || self.input.lines_left || self.connection.has_completions())
+        let lines = (more_input || self.input.lines_left) && !self.is_over_limit();
+        lines || (self.connection.has_completions() && !self.output.is_over_limit())
     }
 
     /// Waits for events, unless there is more to do at once.

@@ -88,10 +88,12 @@ impl Memory {
             spare[..count].copy_from_slice(&bytes[..count]);
             self.ring.commit(count);
             bytes = &bytes[count..];
+            let now = self.clock.now();
             while let Some(line) = self.ring.next_line() {
-                serve(&mut self.connection, self.clock.now(), line, &mut self.out);
+                serve(&mut self.connection, now, line, &mut self.out);
                 self.run_jobs();
             }
+            self.ring.release();
         }
     }
 

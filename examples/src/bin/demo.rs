@@ -108,8 +108,9 @@ fn forecast() -> Tool {
 fn sleep() -> Tool {
     Tool::new("sleep", |call: Call<'_>, reply: Reply<'_>| {
         let ms = call.arguments().find("ms").and_then(|ms| ms.as_f64());
-        let ms = Duration::try_from_secs_f64(ms.unwrap_or_default() / 1000.0);
-        reply.after(ms.unwrap_or_default(), |reply| reply.text("slept"));
+        let seconds = ms.unwrap_or_default().max(0.0) / 1000.0;
+        let delay = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        reply.after(delay, |reply| reply.text("slept"));
     })
     .description("Answer after some milliseconds")
     .input_schema(r#"{"type":"object","properties":{"ms":{"type":"integer"}},"required":["ms"]}"#)
