@@ -296,6 +296,21 @@ fn every_member_inherits_from_the_workspace() {
 }
 
 #[test]
+fn no_file_is_too_long() {
+    const LINES_MAX: usize = 700;
+    let tree = Tree::read();
+    let found: Vec<String> = tree
+        .text
+        .iter()
+        .filter(|(path, _)| path.ends_with(".rs"))
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > LINES_MAX)
+        .map(|(path, lines)| format!("{path}:{lines}: the last line"))
+        .collect();
+    none(&found, "two ideas make two files: at most 700 lines each");
+}
+
+#[test]
 fn no_path_of_a_machine() {
     // Put together here, so that this file does not hold them.
     let roots = ["work", "root", "home", "Users"].map(|name| format!("/{name}/"));
