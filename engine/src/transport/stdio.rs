@@ -26,7 +26,7 @@ impl FrozenServer {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](crate::Error::Io) if the streams cannot be set up, or reading or writing
+    /// [`Error::Io`] if the streams cannot be set up, or reading or writing
     /// fails in another way than by the peer's going away.
     pub fn serve_stdio(&self) -> Result<()> {
         install_panic_hook();
