@@ -48,6 +48,8 @@ pub struct Parser {
     tape: Tape<'static>,
     limits: ParserLimits,
     progress: Progress,
+    /// In bytes, since the buffers were given back.
+    longest_line: usize,
 }
 
 /// How far the last line got: what [`Parser::recover_id`] starts from.
@@ -75,6 +77,7 @@ impl Parser {
             tape: Tape(Vec::new()),
             limits,
             progress: Progress::default(),
+            longest_line: 0,
         }
     }
 
@@ -89,6 +92,7 @@ impl Parser {
         let (bytes, len) = line.parts();
         self.progress.indexed = false;
         self.progress.string_id = None;
+        self.longest_line = self.longest_line.max(len);
         if len > Self::BYTES_KEPT && count_values(&bytes[..len]) > self.limits.values_max {
             return Err(ParseError {
                 kind: ParseErrorKind::TooManyValues,
@@ -114,15 +118,22 @@ impl Parser {
         }
     }
 
-    /// Gives back what one long line made the buffers grow to. To be called between lines, with
-    /// the length of the line before.
-    pub fn release(&mut self, line_bytes: usize) {
-        if line_bytes > Self::BYTES_KEPT {
+    /// Whether long lines have made the buffers grow past 1 MiB.
+    #[must_use]
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.longest_line > Self::BYTES_KEPT
+            || self.tape.0.capacity() * size_of::<Node<'_>>() > Self::BYTES_KEPT
+    }
+
+    /// Gives back what long lines made the buffers grow to. To be called when no more of them are
+    /// at hand, since the next one will make them grow again.
+    pub fn release(&mut self) {
+        if self.is_large() {
             self.buffers = Buffers::with_max_depth(Self::BYTES_AT_FIRST, self.limits.nesting_max);
-            self.progress = Progress::default();
-        }
-        if self.tape.0.capacity() * size_of::<Node<'_>>() > Self::BYTES_KEPT {
             self.tape = Tape(Vec::new());
+            self.progress = Progress::default();
+            self.longest_line = 0;
         }
     }
 
@@ -628,7 +639,8 @@ mod tests {
         let mut parser = Parser::default();
         drop(parser.parse(&mut line));
         assert!(parser.tape.0.capacity() > 200_000);
-        parser.release(text.len());
-        assert_eq!(parser.tape.0.capacity(), 0);
+        assert!(parser.is_large());
+        parser.release();
+        assert!(!parser.is_large());
     }
 }

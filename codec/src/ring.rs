@@ -122,10 +122,17 @@ impl Ring {
         Some(self.line(start, end))
     }
 
-    /// Gives back what a long line made the buffer grow to, if no line needs it any more. To be
-    /// called when the lines at hand are served; [`Ring::spare`] does it too.
+    /// Whether long lines have made the buffer grow past 1 MiB, and none needs it now.
+    #[must_use]
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.buffer.len() > Self::CAPACITY_KEPT && self.end - self.start <= Self::CAPACITY / 2
+    }
+
+    /// Gives back what long lines made the buffer grow to, if none needs it now. To be called when
+    /// no more of them are at hand, since the next one will make it grow again.
     pub fn release(&mut self) {
-        if self.buffer.len() > Self::CAPACITY_KEPT && self.end - self.start <= Self::CAPACITY / 2 {
+        if self.is_large() {
             self.replace_buffer(Self::CAPACITY);
         }
     }
@@ -182,7 +189,6 @@ impl Ring {
     }
 
     fn make_room(&mut self) {
-        self.release();
         let held = self.end - self.start;
         if held == 0 {
             self.start = 0;
@@ -206,18 +212,31 @@ impl Ring {
         if limit - self.end >= Self::SPARE_MIN {
             return;
         }
-        // Twice as much, but no more than the longest line needs.
-        let longest = self.line_bytes_max.saturating_add(Self::CAPACITY);
-        self.replace_buffer(
-            (held * 2)
-                .clamp(Self::CAPACITY, longest)
-                .max(held + Self::SPARE_MIN),
-        );
+        self.grow();
     }
 
-    /// Moves what is held into a new buffer of `capacity` bytes and the slack. A fresh zeroed
-    /// allocation is used rather than a resized one, since the system hands out zero pages
-    /// without touching them.
+    /// Makes the buffer larger for a line that fills it.
+    fn grow(&mut self) {
+        let held = self.end - self.start;
+        // Twice as much, then a quarter more: that much is touched before it is filled.
+        let more = if self.buffer.len() > Self::CAPACITY_KEPT {
+            held / 4
+        } else {
+            held
+        };
+        // But no more than the longest line needs.
+        let longest = self.line_bytes_max.saturating_add(Self::CAPACITY);
+        let capacity = (held + more).clamp(Self::CAPACITY, longest);
+        let capacity = capacity.max(held + Self::SPARE_MIN);
+        if self.start == 0 && self.buffer.len() < capacity + LINE_PADDING {
+            // The system moves the pages of a large buffer rather than their bytes.
+            self.buffer.resize(capacity + LINE_PADDING, 0);
+        } else {
+            self.replace_buffer(capacity);
+        }
+    }
+
+    /// Moves what is held into a new buffer of `capacity` bytes and the slack.
     fn replace_buffer(&mut self, capacity: usize) {
         let held = self.end - self.start;
         let mut buffer = vec![0; capacity + LINE_PADDING];

@@ -93,7 +93,6 @@ impl ServerConnection {
             return;
         }
         self.core.last_tool = None;
-        let len = line.len();
         let parsed = match self.parser.parse(&mut line) {
             Ok(document) => match self.core.handle_root(now, document.root(), None, out) {
                 Root::Handled => Parsed::Handled,
@@ -112,7 +111,6 @@ impl ServerConnection {
                 self.core.refuse_line(error, id, out);
             }
         }
-        self.parser.release(len);
     }
 
     /// Answers a line that is over the limit.
@@ -194,6 +192,19 @@ impl ServerConnection {
         for cancellation in cancelled {
             cancellation.cancel();
         }
+    }
+
+    /// Whether long lines have made the buffers grow past 1 MiB.
+    #[must_use]
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.parser.is_large()
+    }
+
+    /// Gives back what long lines made the buffers grow to. To be called when no more of them are
+    /// at hand.
+    pub fn release(&mut self) {
+        self.parser.release();
     }
 
     /// How many bytes are held for requests in flight: their ids, the arguments of blocking calls,

@@ -16,11 +16,13 @@
 
 use std::{
     io::{self, ErrorKind},
+    num::NonZero,
     os::{fd::AsRawFd, unix::net::UnixStream},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::Duration,
 };
 
@@ -37,6 +39,7 @@ use super::{
     log::Log,
     memory::{Clock, serve},
     pool::Pool,
+    spin::Spin,
 };
 use crate::{
     error::{Error, Result},
@@ -48,9 +51,14 @@ const OUTPUT: Token = Token(1);
 const WAKER: Token = Token(2);
 const SIGNAL: Token = Token(3);
 
+/// When nothing has come for so long, there is time to look whether anything was missed, and to
+/// give back memory.
+const QUIET_AFTER: Duration = Duration::from_millis(20);
+/// Memory that long lines needed is kept for so many rounds, if it does not get quiet before.
+const ROUNDS_LARGE_MAX: u32 = 1000;
 /// Output is written at the latest when so many bytes wait.
 const WRITE_BYTES: usize = 64 * 1024;
-/// An output buffer grown past this is given back when it has been written.
+/// An output buffer grown past this is given back when it is quiet.
 const OUTPUT_BYTES_KEPT: usize = 1024 * 1024;
 
 pub(super) struct EventLoop {
@@ -61,6 +69,13 @@ pub(super) struct EventLoop {
     ring: Ring,
     pool: Pool,
     log: Log,
+    spin: Spin,
+    /// Whether a read was made ahead of its turn.
+    has_read: bool,
+    /// Whether a line was served since the last wait.
+    served: bool,
+    /// For how many rounds memory has been kept that long lines needed.
+    rounds_large: u32,
     signals: Signals,
     /// When the first signal was seen.
     signalled: Option<Duration>,
@@ -110,6 +125,13 @@ impl EventLoop {
             },
             ring: Ring::new(limits.line_bytes_max),
             pool: Pool::new(limits),
+            spin: Spin::new(
+                Duration::from_micros(limits.spin_us_max),
+                thread::available_parallelism().map_or(1, NonZero::get),
+            ),
+            has_read: false,
+            served: false,
+            rounds_large: 0,
             log,
             signals,
             signalled: None,
@@ -121,7 +143,9 @@ impl EventLoop {
     pub(super) fn run(mut self) -> Result<()> {
         let mut events = Events::with_capacity(16);
         loop {
-            self.read()?;
+            if !std::mem::take(&mut self.has_read) {
+                self.read()?;
+            }
             self.serve_lines()?;
             self.look_after();
             self.output.write(self.clock)?;
@@ -135,10 +159,11 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Reads once, if there may be something to read and it may be served.
-    fn read(&mut self) -> Result<()> {
+    /// Reads once, if there may be something to read and it may be served. Whether it learnt
+    /// anything: bytes, or that there will be no more.
+    fn read(&mut self) -> Result<bool> {
         if !self.input.readable || self.input.ended.is_some() || self.is_over_limit() {
-            return Ok(());
+            return Ok(false);
         }
         let spare = self.ring.spare();
         match self.input.fd.read(spare) {
@@ -150,6 +175,7 @@ impl EventLoop {
                 let drained = short && self.input.gives_all && self.input.hung_up.is_none();
                 self.input.take_for_drained(drained);
                 self.ring.commit(count);
+                return Ok(true);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.input.readable = false;
@@ -160,13 +186,15 @@ impl EventLoop {
             Err(error) if is_gone(&error, self.input.fd.kind()) => self.input.end(self.clock),
             Err(error) => return Err(Error::io("reading the input")(error)),
         }
-        Ok(())
+        Ok(self.input.ended.is_some())
     }
 
     /// Serves the lines that are complete, as long as there is room for their answers.
     fn serve_lines(&mut self) -> Result<()> {
         let mut now = self.clock.now();
+        let mut before = coarse_time();
         self.input.lines_left = true;
+        self.served = false;
         while !self.is_over_limit() {
             let line = match self.ring.next_line() {
                 Some(line) => line,
@@ -183,17 +211,17 @@ impl EventLoop {
                 }
             };
             serve(&mut self.connection, now, line, &mut self.output.bytes);
-            let after = self.clock.monotonic();
-            self.connection
-                .line_took(after.saturating_sub(now.monotonic));
-            now.monotonic = after;
+            self.served = true;
+            let after = coarse_time();
+            self.connection.line_took(after.saturating_sub(before));
+            before = after;
             self.submit_jobs();
             if self.output.waiting() >= WRITE_BYTES {
                 self.output.write(self.clock)?;
                 now = self.clock.now();
+                before = coarse_time();
             }
         }
-        self.ring.release();
         Ok(())
     }
 
@@ -224,6 +252,12 @@ impl EventLoop {
         }
         self.submit_jobs();
         self.write_log();
+        if self.is_large() {
+            self.rounds_large += 1;
+            if self.rounds_large > ROUNDS_LARGE_MAX {
+                self.release();
+            }
+        }
     }
 
     fn write_log(&mut self) {
@@ -289,6 +323,9 @@ impl EventLoop {
         if has_work && self.output.writable {
             return Ok(());
         }
+        if self.served && self.spin()? {
+            return Ok(());
+        }
         let timeout = if has_work {
             Some(Duration::ZERO)
         } else {
@@ -318,11 +355,51 @@ impl EventLoop {
         }
         if events.is_empty() {
             self.input.doubt();
+            self.release();
         }
         if self.stall_deadline().is_some() {
             self.output.look_at_reader(self.clock);
         }
         Ok(())
+    }
+
+    /// Looks for the next request for a moment. Whether there is anything to do.
+    fn spin(&mut self) -> Result<bool> {
+        if self.output.waiting() > 0 || self.input.ended.is_some() {
+            return Ok(false);
+        }
+        let Some(time) = self.spin.before_wait() else {
+            return Ok(false);
+        };
+        let end = self.clock.monotonic() + time;
+        loop {
+            self.input.readable = true;
+            if self.read()? {
+                self.spin.paid();
+                self.has_read = true;
+                return Ok(true);
+            }
+            if self.connection.has_completions() || self.signals.arrived() {
+                return Ok(true);
+            }
+            if self.clock.monotonic() >= end {
+                self.spin.was_in_vain();
+                return Ok(false);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Gives back what long lines made buffers grow to.
+    fn release(&mut self) {
+        self.rounds_large = 0;
+        self.ring.release();
+        self.connection.release();
+        self.output.release();
+    }
+
+    fn is_large(&self) -> bool {
+        self.ring.is_large() || self.connection.is_large() || self.output.is_large()
     }
 
     /// How long to wait for events at most.
@@ -336,8 +413,9 @@ impl EventLoop {
         let deadlines = [self.connection.poll_timeout(), drain, stall];
         let deadline = deadlines.into_iter().flatten().min();
         let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
-        let doubt = (self.input.guess == Guess::Drained).then_some(Input::DOUBT_AFTER);
-        let timeout = [timeout, doubt].into_iter().flatten().min()?;
+        let to_do_when_quiet = self.input.guess == Guess::Drained || self.is_large();
+        let quiet = to_do_when_quiet.then_some(QUIET_AFTER);
+        let timeout = [timeout, quiet].into_iter().flatten().min()?;
         // While the end waits for a reader, what it takes has to be looked for: see
         // `Output::look_at_reader`.
         let waits_for_reader = stall.is_some() && self.output.waiting() > 0;
@@ -384,9 +462,6 @@ enum Guess {
 }
 
 impl Input {
-    /// How long nothing comes before a guess is put to the test.
-    const DOUBT_AFTER: Duration = Duration::from_millis(20);
-
     /// A read gave something; whether it is taken to have given all.
     #[inline]
     fn take_for_drained(&mut self, drained: bool) {
@@ -469,15 +544,22 @@ impl Output {
         self.unread = unread;
     }
 
+    fn is_large(&self) -> bool {
+        self.bytes.capacity() > OUTPUT_BYTES_KEPT && self.bytes.is_empty()
+    }
+
+    fn release(&mut self) {
+        if self.is_large() {
+            self.bytes = Vec::new();
+        }
+    }
+
     /// Gives up the room of what is written.
     fn reclaim(&mut self) {
         if self.waiting() == 0 {
             self.bytes.clear();
             self.written = 0;
-            if self.bytes.capacity() > OUTPUT_BYTES_KEPT {
-                self.bytes = Vec::new();
-            }
-        } else if self.written > WRITE_BYTES && self.written > self.bytes.len() / 2 {
+        } else if self.written > self.bytes_max / 2 && self.written > self.bytes.len() / 2 {
             self.bytes.drain(..self.written);
             self.written = 0;
         }
@@ -541,6 +623,18 @@ impl Drop for Signals {
             }
         }
     }
+}
+
+/// A clock that is cheap to read and right within some milliseconds: for what is suspiciously long.
+#[inline]
+fn coarse_time() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::MonotonicCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 /// Registers a descriptor, unless epoll refuses it or need not be asked.

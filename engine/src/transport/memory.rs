@@ -93,8 +93,9 @@ impl Memory {
                 serve(&mut self.connection, now, line, &mut self.out);
                 self.run_jobs();
             }
-            self.ring.release();
         }
+        self.ring.release();
+        self.connection.release();
     }
 
     /// The peer will send no more: what came after the last newline is served as a line.
@@ -168,12 +169,17 @@ pub(super) fn serve(
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     start: Instant,
+    /// The wall clock, and when it was read on the other one.
+    unix: Duration,
+    unix_read: Duration,
 }
 
 impl Clock {
     pub(super) fn start() -> Self {
         Self {
             start: Instant::now(),
+            unix: unix_time(),
+            unix_read: Duration::ZERO,
         }
     }
 
@@ -182,12 +188,24 @@ impl Clock {
         self.start.elapsed()
     }
 
-    pub(super) fn now(self) -> Now {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
-        let unix_ms = unix.map_or(0, |unix| unix.as_millis());
+    /// Both times. The wall clock is read once a second: it may have been set.
+    pub(super) fn now(&mut self) -> Now {
+        let monotonic = self.monotonic();
+        if monotonic.saturating_sub(self.unix_read) >= Duration::from_secs(1) {
+            self.unix = unix_time();
+            self.unix_read = monotonic;
+        }
+        let unix = self.unix + monotonic.saturating_sub(self.unix_read);
         Now {
-            monotonic: self.monotonic(),
-            unix_ms: u64::try_from(unix_ms).unwrap_or(u64::MAX),
+            monotonic,
+            unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX),
         }
     }
+}
+
+fn unix_time() -> Duration {
+    // A clock before 1970 is one that was never set.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }

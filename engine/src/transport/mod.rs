@@ -18,4 +18,6 @@ pub(crate) mod memory;
 #[cfg(unix)]
 mod pool;
 #[cfg(unix)]
+mod spin;
+#[cfg(unix)]
 mod stdio;
