@@ -138,8 +138,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The text of the error for a request whose revision and era cannot be told.
-pub(crate) fn missing(key: &str) -> RpcError {
+fn missing(key: &str) -> RpcError {
     RpcError::invalid_params(format!("_meta[\"{key}\"] is missing"))
 }
 

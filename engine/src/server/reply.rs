@@ -278,6 +278,30 @@ macro_rules! display_into_reply {
     };
 }
 
+/// No content at all.
+impl IntoReply for () {
+    fn reply(self, reply: Reply<'_>) {
+        reply.answer.result(|writer| writer.raw(b"\"content\":[]"));
+    }
+}
+
+impl IntoReply for std::borrow::Cow<'_, str> {
+    fn reply(self, reply: Reply<'_>) {
+        reply.text(&self);
+    }
+}
+
+/// In the shortest form that reads back as an `f32`.
+impl IntoReply for f32 {
+    fn reply(self, reply: Reply<'_>) {
+        if self.is_finite() {
+            reply.display(self);
+        } else {
+            reply.number(self.into());
+        }
+    }
+}
+
 display_into_reply!(bool char i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 /// Writes the start of a result, up to its value.

@@ -9,7 +9,7 @@ use std::{
     fmt,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -235,6 +235,8 @@ pub(crate) enum CompletionKind {
 pub(crate) struct Completions {
     queue: Mutex<Vec<Completion>>,
     ready: AtomicBool,
+    /// Of the jobs that wait for a thread or run.
+    job_bytes: AtomicUsize,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -252,6 +254,11 @@ impl Completions {
         {
             wake();
         }
+    }
+
+    /// How many bytes the jobs keep.
+    pub(crate) fn job_bytes(&self) -> usize {
+        self.job_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether there is anything to take.
@@ -273,6 +280,28 @@ impl fmt::Debug for Completions {
         f.debug_struct("Completions")
             .field("ready", &self.ready)
             .finish_non_exhaustive()
+    }
+}
+
+/// Counts the memory of a job as long as it lives.
+#[derive(Debug)]
+pub(super) struct JobBytes {
+    completions: Arc<Completions>,
+    bytes: usize,
+}
+
+impl JobBytes {
+    pub(super) fn new(completions: Arc<Completions>, bytes: usize) -> Self {
+        completions.job_bytes.fetch_add(bytes, Ordering::Relaxed);
+        Self { completions, bytes }
+    }
+}
+
+impl Drop for JobBytes {
+    fn drop(&mut self) {
+        self.completions
+            .job_bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

@@ -110,6 +110,8 @@ impl EventLoop {
                 guess: Guess::None,
                 hung_up: None,
                 ended: None,
+                error: None,
+                wrong_guesses: 0,
                 finished: false,
                 lines_left: false,
             },
@@ -156,13 +158,16 @@ impl EventLoop {
         }
         self.connection.abort(&mut self.output.bytes);
         self.write_log();
-        Ok(())
+        match self.input.error.take() {
+            None => Ok(()),
+            Some(error) => Err(Error::io("reading the input")(error)),
+        }
     }
 
     /// Reads once, if there may be something to read and it may be served. Whether it learnt
     /// anything: bytes, or that there will be no more.
     fn read(&mut self) -> Result<bool> {
-        if !self.input.readable || self.input.ended.is_some() || self.is_over_limit() {
+        if !self.input.readable || self.input.ended.is_some() || self.output.is_over_limit() {
             return Ok(false);
         }
         let spare = self.ring.spare();
@@ -179,12 +184,19 @@ impl EventLoop {
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.input.readable = false;
+                if self.input.guess == Guess::Doubted {
+                    self.input.wrong_guesses = 0;
+                }
                 self.input.guess = Guess::None;
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             // A terminal that was hung up, a socket whose peer was killed.
             Err(error) if is_gone(&error, self.input.fd.kind()) => self.input.end(self.clock),
-            Err(error) => return Err(Error::io("reading the input")(error)),
+            Err(error) => {
+                // What was asked before is answered first.
+                self.input.error = Some(error);
+                self.input.end(self.clock);
+            }
         }
         Ok(self.input.ended.is_some())
     }
@@ -195,7 +207,7 @@ impl EventLoop {
         let mut before = coarse_time();
         self.input.lines_left = true;
         self.served = false;
-        while !self.is_over_limit() {
+        while !self.output.is_over_limit() {
             let line = match self.ring.next_line() {
                 Some(line) => line,
                 None if self.input.ended.is_some() && !self.input.finished => {
@@ -239,16 +251,22 @@ impl EventLoop {
             self.connection
                 .handle_completions(self.clock.now(), &mut self.output.bytes);
         }
-        if let Some(due) = self.connection.poll_timeout() {
+        if let Some(due) = self.due() {
             let now = self.clock.now();
             if due <= now.monotonic {
+                let before = coarse_time();
                 self.connection.handle_timeout(now, &mut self.output.bytes);
+                self.connection
+                    .line_took(coarse_time().saturating_sub(before));
             }
         }
         if let Some(ended) = self.input.ended
             && self.clock.monotonic() >= ended.saturating_add(self.drain_max())
         {
             self.connection.abort(&mut self.output.bytes);
+        }
+        if self.connection.take_cancelled() {
+            self.pool.drop_cancelled();
         }
         self.submit_jobs();
         self.write_log();
@@ -293,28 +311,29 @@ impl EventLoop {
     /// signal, any.
     fn stall_deadline(&self) -> Option<Duration> {
         let since = self.signalled.or_else(|| {
-            let hung_up = self.input.hung_up.filter(|_| self.is_over_limit());
+            let hung_up = self.input.hung_up.filter(|_| self.output.is_over_limit());
             let ended = self.input.ended.or(hung_up)?;
             Some(ended.max(self.output.progress))
         });
         Some(since?.saturating_add(self.drain_max()))
     }
 
-    /// Whether so much waits that nothing more is read or served.
-    #[inline]
-    fn is_over_limit(&self) -> bool {
-        self.output.waiting() + self.connection.held_bytes() > self.output.bytes_max
-    }
-
     fn drain_max(&self) -> Duration {
         Duration::from_millis(self.connection.limits().drain_ms_max)
+    }
+
+    /// When the connection has something to do. What it then writes waits for room, too.
+    fn due(&self) -> Option<Duration> {
+        self.connection
+            .poll_timeout()
+            .filter(|_| !self.output.is_over_limit())
     }
 
     /// Whether there is more to do without any event.
     fn has_work(&self) -> bool {
         let more_input = self.input.readable && self.input.ended.is_none();
-        let lines = (more_input || self.input.lines_left) && !self.is_over_limit();
-        lines || (self.connection.has_completions() && !self.output.is_over_limit())
+        !self.output.is_over_limit()
+            && (more_input || self.input.lines_left || self.connection.has_completions())
     }
 
     /// Waits for events, unless there is more to do at once.
@@ -410,7 +429,7 @@ impl EventLoop {
             .filter(|_| self.connection.in_flight() > 0)
             .map(|ended| ended.saturating_add(self.drain_max()));
         let stall = self.stall_deadline();
-        let deadlines = [self.connection.poll_timeout(), drain, stall];
+        let deadlines = [self.due(), drain, stall];
         let deadline = deadlines.into_iter().flatten().min();
         let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
         let to_do_when_quiet = self.input.guess == Guess::Drained || self.is_large();
@@ -436,10 +455,14 @@ struct Input {
     /// Whether a read may give something.
     readable: bool,
     guess: Guess,
+    /// How often in a row the guess was wrong.
+    wrong_guesses: u32,
     /// Since when the peer has closed its side: no further event will come.
     hung_up: Option<Duration>,
     /// Since when there is nothing more to read.
     ended: Option<Duration>,
+    /// Why, if it was not the end.
+    error: Option<io::Error>,
     /// Whether the rest after the last newline was served, or will not be.
     finished: bool,
     /// Whether lines were left in the ring, since there was no room for their answers.
@@ -466,7 +489,9 @@ impl Input {
     #[inline]
     fn take_for_drained(&mut self, drained: bool) {
         if self.guess == Guess::Doubted {
-            self.gives_all = false;
+            // Or the next bytes came just then; that does not happen twice in a row.
+            self.wrong_guesses += 1;
+            self.gives_all &= self.wrong_guesses < 2;
         }
         let drained = drained && self.gives_all;
         self.readable = !drained;
@@ -517,6 +542,10 @@ impl Output {
     fn write(&mut self, clock: Clock) -> Result<()> {
         while self.waiting() > 0 && self.writable && !self.closed {
             match self.fd.write(&self.bytes[self.written..]) {
+                Ok(0) => {
+                    let error = io::Error::from(ErrorKind::WriteZero);
+                    return Err(Error::io("writing the output")(error));
+                }
                 Ok(count) => {
                     self.written += count;
                     if self.waiting() > 0 {

@@ -116,7 +116,10 @@ impl Fd {
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let count = match self.kind {
             Kind::Socket => {
-                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+                // Rust's runtime ignores SIGPIPE; a program that embeds this may not.
+                let flags = SendFlags::DONTWAIT;
+                #[cfg(not(target_vendor = "apple"))]
+                let flags = flags | SendFlags::NOSIGNAL;
                 rustix::net::send(&self.fd, bytes, flags)?
             }
             _ => rustix::io::write(&self.fd, bytes)?,
