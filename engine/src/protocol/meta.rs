@@ -43,7 +43,7 @@ pub(crate) struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(object: Object<'a>) -> Self {
         let mut meta = Self::default();
         for (key, value) in object {
