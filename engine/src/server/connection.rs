@@ -31,7 +31,7 @@ use super::{
     method_not_found, modern,
     registry::Registry,
     reply::{parse_error, write_error},
-    ticket::Completions,
+    ticket::{Completion, Completions},
 };
 use crate::{
     error::RpcError,
@@ -76,6 +76,7 @@ impl ServerConnection {
                 pending: Pending::new(limits.in_flight_max),
                 batches: Batches::default(),
                 completions: Arc::default(),
+                completed: VecDeque::new(),
                 jobs: VecDeque::new(),
                 log: Log::default(),
                 serial: 0,
@@ -127,19 +128,30 @@ impl ServerConnection {
         self.core.pending.next_deadline()
     }
 
-    /// Does what is due: continues what waited for a delay, gives up what took too long.
+    /// Does what is due, as far as there is room for the answers: continues what waited for a delay,
+    /// gives up what took too long.
     pub fn handle_timeout(&mut self, now: Now, out: &mut Vec<u8>) {
         self.core.ran = None;
         // What waits again for no time at all has its turn after the next lines.
         let last = self.core.serial;
-        while let Some(entry) = self.core.pending.remove_due(now.monotonic, last) {
+        let room = self.core.output_room(out);
+        while out.len() <= room
+            && let Some(entry) = self.core.pending.remove_due(now.monotonic, last)
+        {
             self.core.handle_due(now, entry, out);
         }
     }
 
-    /// Sends the deferred answers that have come in since.
+    /// Sends the deferred answers that have come in since, as many as there is room for.
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
-        for completion in self.core.completions.take() {
+        if self.core.completions.is_ready() {
+            self.core.completed.extend(self.core.completions.take());
+        }
+        let room = self.core.output_room(out);
+        while out.len() <= room
+            && let Some(completion) = self.core.completed.pop_front()
+        {
+            self.core.completions.settle(&completion);
             self.core.handle_completion(now, completion, out);
         }
     }
@@ -148,7 +160,7 @@ impl ServerConnection {
     #[must_use]
     #[inline]
     pub fn has_completions(&self) -> bool {
-        self.core.completions.is_ready()
+        self.core.completions.is_ready() || !self.core.completed.is_empty()
     }
 
     /// Sets what is called, from any thread, when a deferred answer comes in. To be set once.
@@ -284,6 +296,8 @@ pub(super) struct Core {
     pub(super) pending: Pending<Waiting>,
     pub(super) batches: Batches,
     pub(super) completions: Arc<Completions>,
+    /// Taken from there, and still to be sent.
+    pub(super) completed: VecDeque<Completion>,
     pub(super) jobs: VecDeque<Job>,
     pub(super) log: Log,
     /// Of the last call.
@@ -501,9 +515,15 @@ impl Core {
         write_error(out, id, self.session.version_for_errors(), error);
     }
 
+    /// The length up to which the output may grow before the next answer is written.
+    fn output_room(&self, out: &[u8]) -> usize {
+        let max = self.registry.limits.output_bytes_max;
+        out.len().saturating_add(max)
+    }
+
     /// How many bytes are kept for requests in flight.
     pub(super) fn held_bytes(&self) -> usize {
-        self.pending.bytes() + self.batches.bytes() + self.completions.job_bytes()
+        self.pending.bytes() + self.batches.bytes() + self.completions.bytes()
     }
 
     #[cold]

@@ -223,6 +223,23 @@ pub(crate) struct Completion {
     pub(crate) kind: CompletionKind,
 }
 
+impl fmt::Debug for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completion")
+            .field("serial", &self.serial)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Completion {
+    fn bytes(&self) -> usize {
+        match &self.kind {
+            CompletionKind::Answer(answer) => answer.len(),
+            CompletionKind::After(..) | CompletionKind::Log(_) => 0,
+        }
+    }
+}
+
 pub(crate) enum CompletionKind {
     Answer(Bytes),
     After(Duration, Continuation),
@@ -235,8 +252,8 @@ pub(crate) enum CompletionKind {
 pub(crate) struct Completions {
     queue: Mutex<Vec<Completion>>,
     ready: AtomicBool,
-    /// Of the jobs that wait for a thread or run.
-    job_bytes: AtomicUsize,
+    /// Of the answers here, and of the jobs that wait for a thread or run.
+    bytes: AtomicUsize,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -248,6 +265,7 @@ impl Completions {
     }
 
     pub(crate) fn push(&self, completion: Completion) {
+        self.bytes.fetch_add(completion.bytes(), Ordering::Relaxed);
         lock(&self.queue).push(completion);
         if !self.ready.swap(true, Ordering::AcqRel)
             && let Some(wake) = self.waker.get()
@@ -256,9 +274,14 @@ impl Completions {
         }
     }
 
-    /// How many bytes the jobs keep.
-    pub(crate) fn job_bytes(&self) -> usize {
-        self.job_bytes.load(Ordering::Relaxed)
+    /// How many bytes are kept for calls that are not done.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What was taken is kept no longer.
+    pub(crate) fn settle(&self, completion: &Completion) {
+        self.bytes.fetch_sub(completion.bytes(), Ordering::Relaxed);
     }
 
     /// Whether there is anything to take.
@@ -292,7 +315,7 @@ pub(super) struct JobBytes {
 
 impl JobBytes {
     pub(super) fn new(completions: Arc<Completions>, bytes: usize) -> Self {
-        completions.job_bytes.fetch_add(bytes, Ordering::Relaxed);
+        completions.bytes.fetch_add(bytes, Ordering::Relaxed);
         Self { completions, bytes }
     }
 }
@@ -300,7 +323,7 @@ impl JobBytes {
 impl Drop for JobBytes {
     fn drop(&mut self) {
         self.completions
-            .job_bytes
+            .bytes
             .fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
