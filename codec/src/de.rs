@@ -1,7 +1,8 @@
 //! A serde `Deserializer` over [`Value`]: how typed arguments are read.
 //!
 //! Strings are lent to the type (`&str` fields borrow from the line). A whole float is taken
-//! where an integer is wanted, since JSON does not tell `2.0` from `2`.
+//! where an integer is wanted, since JSON does not tell `2.0` from `2`. The names of members are
+//! read into numbers and booleans where a map has such keys, as serde_json reads them.
 
 use std::fmt;
 
@@ -170,8 +171,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
             return Ok(None);
         };
         self.value = Some(value);
-        seed.deserialize(de::value::BorrowedStrDeserializer::new(key))
-            .map(Some)
+        seed.deserialize(Key(key)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(
@@ -185,6 +185,124 @@ impl<'de> MapAccess<'de> for Members<'de> {
     fn size_hint(&self) -> Option<usize> {
         Some(self.members.len())
     }
+}
+
+/// The name of a member, as the key of a map.
+#[derive(Clone, Copy)]
+struct Key<'de>(&'de str);
+
+impl<'de> Key<'de> {
+    fn as_str(self) -> de::value::BorrowedStrDeserializer<'de, DeserializeError> {
+        de::value::BorrowedStrDeserializer::new(self.0)
+    }
+
+    /// The name as the number that it is written like.
+    fn number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        match parse_number(self.0) {
+            Some(Number::Unsigned(value)) => visitor.visit_u64(value),
+            Some(Number::Signed(value)) => visitor.visit_i64(value),
+            Some(Number::Float(value)) => visitor.visit_f64(value),
+            None => self.as_str().deserialize_any(visitor),
+        }
+    }
+}
+
+macro_rules! numeric_keys {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+            self.number(visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = DeserializeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    numeric_keys! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_f32 deserialize_f64
+    }
+
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        match self.0.parse() {
+            Ok(value) if is_number(self.0) => visitor.visit_i128(value),
+            _ => self.number(visitor),
+        }
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        match self.0.parse() {
+            Ok(value) if is_number(self.0) => visitor.visit_u128(value),
+            _ => self.number(visitor),
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        match self.0 {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        self.as_str().deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+/// The number that the whole text is, as JSON writes them.
+fn parse_number(text: &str) -> Option<Number> {
+    if !is_number(text) {
+        return None;
+    }
+    // A negative zero is a float, as serde_json has it.
+    match (text.parse(), text.parse()) {
+        (Ok(value), _) => Some(Number::Unsigned(value)),
+        (Err(_), Ok(value)) if value != 0 => Some(Number::Signed(value)),
+        _ => {
+            let value: f64 = text.parse().ok()?;
+            value.is_finite().then_some(Number::Float(value))
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (text, exponent) = match text.split_once(['e', 'E']) {
+        Some((text, exponent)) => (text, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        None => (text, "0"),
+    };
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_padded = whole.len() > 1 && whole.starts_with('0');
+    is_digits(whole) && !is_padded && is_digits(fraction) && is_digits(exponent)
 }
 
 struct Items<'de>(ArrayIter<'de>);
@@ -253,5 +371,117 @@ impl<'de> VariantAccess<'de> for Value<'de> {
         visitor: V,
     ) -> Result<V::Value, DeserializeError> {
         self.deserialize_any(visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, fmt::Debug};
+
+    use serde::Deserialize;
+
+    use crate::{LINE_PADDING, Line, Parser};
+
+    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Option<T> {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(text.len() + LINE_PADDING, 0);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        let document = parser.parse(&mut line).unwrap();
+        document.root().deserialize().ok()
+    }
+
+    fn agrees<K: for<'de> Deserialize<'de> + Ord + Debug>(key: &str) {
+        let text = format!("{{{key:?}:1}}");
+        assert_eq!(
+            read::<BTreeMap<K, u8>>(&text),
+            serde_json::from_str(&text).ok(),
+            "{} from {text}",
+            std::any::type_name::<K>()
+        );
+    }
+
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+    struct Number(u32);
+
+    #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+    enum Letter {
+        A,
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Float(f64);
+
+    impl PartialEq for Float {
+        fn eq(&self, other: &Self) -> bool {
+            self.0.to_bits() == other.0.to_bits()
+        }
+    }
+    impl Eq for Float {}
+    impl PartialOrd for Float {
+        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl Ord for Float {
+        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+            self.0.total_cmp(&other.0)
+        }
+    }
+
+    #[test]
+    fn keys_are_read_as_serde_json_reads_them() {
+        let keys = [
+            "0",
+            "1",
+            "-1",
+            "-0",
+            "255",
+            "256",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "-170141183460469231731687303715884105728",
+            "1.0",
+            "1.5",
+            "1e2",
+            "1E+2",
+            "1e400",
+            "01",
+            "-",
+            "+1",
+            "1.",
+            ".5",
+            "1e",
+            " 1",
+            "1 ",
+            "",
+            "inf",
+            "NaN",
+            "true",
+            "false",
+            "True",
+            "A",
+            "b",
+        ];
+        for key in keys {
+            agrees::<u8>(key);
+            agrees::<i8>(key);
+            agrees::<u64>(key);
+            agrees::<i64>(key);
+            agrees::<u128>(key);
+            agrees::<i128>(key);
+            agrees::<Float>(key);
+            agrees::<bool>(key);
+            agrees::<Number>(key);
+            agrees::<Option<u16>>(key);
+            agrees::<Letter>(key);
+            agrees::<char>(key);
+            agrees::<String>(key);
+        }
+        assert_eq!(
+            read::<BTreeMap<u64, u8>>(r#"{"1":2}"#),
+            Some([(1, 2)].into())
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 /// A line is longer than the limit of the [`Ring`](crate::Ring). It is skipped to its end, and
 /// the line after it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LineTooLong {
     /// The limit in bytes, the newline not counted.
     pub line_bytes_max: usize,
@@ -20,6 +21,7 @@ impl std::error::Error for LineTooLong {}
 
 /// Why a line was not taken as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ParseError {
     /// What is wrong.
     pub kind: ParseErrorKind,

@@ -84,6 +84,7 @@ pub enum ErrorCode {
 
 /// A JSON value that is no JSON-RPC message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InvalidMessage<'a> {
     /// The id to answer with, if one can be read.
     pub id: Option<Id<'a>>,

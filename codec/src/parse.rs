@@ -60,7 +60,8 @@ struct Progress {
     /// How many nodes were written, each a value or a key.
     nodes: usize,
     failed: bool,
-    /// A string id at the top level that the parser had unescaped already.
+    tape_ids: TapeIds,
+    /// The string id that was found, which [`Parser::recover_id`] lends.
     string_id: Option<String>,
 }
 
@@ -91,7 +92,7 @@ impl Parser {
     pub fn parse<'a>(&'a mut self, line: &'a mut Line<'_>) -> Result<Document<'a>, ParseError> {
         let (bytes, len) = line.parts();
         self.progress.indexed = false;
-        self.progress.string_id = None;
+        self.progress.tape_ids = TapeIds::default();
         self.longest_line = self.longest_line.max(len);
         if len > Self::BYTES_KEPT && count_values(&bytes[..len]) > self.limits.values_max {
             return Err(ParseError {
@@ -111,7 +112,7 @@ impl Parser {
                 home: &mut self.tape,
             }),
             Err(error) => {
-                self.progress.string_id = string_id(&tape.0);
+                self.progress.tape_ids = TapeIds::find(&tape.0);
                 self.tape = tape.reset();
                 Err(parse_error(&error))
             }
@@ -185,11 +186,13 @@ impl Parser {
             // Stage one of the parser may not have run, and nothing was unescaped yet: read it
             // again with the bad bytes replaced, for the id alone.
             let replaced = replace_invalid_utf8(line.bytes_mut());
-            let parsed = self.parse(line).map(|document| string_id(&document.tape.0));
-            if let Ok(id) = parsed {
-                self.progress.string_id = id;
+            let parsed = self
+                .parse(line)
+                .map(|document| TapeIds::find(&document.tape.0));
+            if let Ok(ids) = parsed {
+                self.progress.tape_ids = ids;
             }
-            let place = locate_id(line.as_bytes(), self.buffers.structural_indexes())?;
+            let place = self.locate_id(line.as_bytes())?;
             if replaced
                 .iter()
                 .any(|at| (place.start..place.end).contains(at))
@@ -198,20 +201,37 @@ impl Parser {
             }
         }
         let bytes = line.as_bytes();
-        let place = locate_id(bytes, self.buffers.structural_indexes())?;
+        let place = self.locate_id(bytes)?;
         let token = bytes[place.start..place.end].trim_ascii();
         if token.first() != Some(&b'"') {
             let digits = std::str::from_utf8(token).ok()?;
             return is_integer(digits).then_some(Id::Source(digits));
         }
-        if place.node < self.progress.nodes {
-            return self.progress.string_id.as_deref().map(Id::String);
-        }
-        if place.node == self.progress.nodes && self.progress.failed && self.progress.nodes > 0 {
+        let progress = &mut self.progress;
+        if place.node < progress.nodes {
+            progress.string_id = progress.tape_ids.string_at(place.node);
+        } else if place.node == progress.nodes && progress.failed && progress.nodes > 0 {
             return None;
+        } else {
+            progress.string_id = parse_string(token);
         }
-        self.progress.string_id = parse_string(token);
-        self.progress.string_id.as_deref().map(Id::String)
+        progress.string_id.as_deref().map(Id::String)
+    }
+
+    fn locate_id(&self, bytes: &[u8]) -> Option<IdPlace> {
+        let Progress {
+            nodes, tape_ids, ..
+        } = &self.progress;
+        let is_id = |key: &[u8], node: usize| {
+            if node < *nodes {
+                tape_ids.has_key(node)
+            } else {
+                // The parser did not come to it, so that its escapes are still there.
+                key == b"\"id\""
+                    || (key.contains(&b'\\') && parse_string(key).as_deref() == Some("id"))
+            }
+        };
+        locate_id(bytes, self.buffers.structural_indexes(), is_id)
     }
 }
 
@@ -361,8 +381,13 @@ struct IdPlace {
     node: usize,
 }
 
-/// Walks the structural characters of a line that should be one object.
-fn locate_id(bytes: &[u8], indexes: &[u32]) -> Option<IdPlace> {
+/// Walks the structural characters of a line that should be one object. `is_id` tells of a
+/// top-level key, as the line has it, and its place whether it is `id`.
+fn locate_id(
+    bytes: &[u8],
+    indexes: &[u32],
+    is_id: impl Fn(&[u8], usize) -> bool,
+) -> Option<IdPlace> {
     let at = |index: usize| indexes.get(index).map(|at| *at as usize);
     let byte = |index: usize| at(index).and_then(|at| bytes.get(at)).copied();
     if byte(0) != Some(b'{') {
@@ -391,8 +416,10 @@ fn locate_id(bytes: &[u8], indexes: &[u32]) -> Option<IdPlace> {
             _ => {
                 if expects_key && byte(index + 1) == Some(b':') {
                     let key = &bytes[at(index)?..at(index + 1)?];
-                    if key.trim_ascii_end() == b"\"id\"" {
-                        if found.is_some() {
+                    let key = key.trim_ascii_end();
+                    if is_id(key, node) {
+                        // An escape in the name is not looked through, but counts as a second.
+                        if key != b"\"id\"" || found.is_some() {
                             return None;
                         }
                         found = Some(IdPlace {
@@ -409,21 +436,52 @@ fn locate_id(bytes: &[u8], indexes: &[u32]) -> Option<IdPlace> {
     found.filter(|_| depth == 0)
 }
 
-/// The string of the one top-level member `id`, as far as a tape that was not finished goes.
-fn string_id(nodes: &[Node<'_>]) -> Option<String> {
-    let mut at = 1;
-    loop {
-        let (Some(Node::String(key)), Some(value)) = (nodes.get(at), nodes.get(at + 1)) else {
-            return None;
-        };
-        match value {
-            Node::String(id) if *key == "id" => return Some((*id).to_owned()),
+/// The members `id` of the top level, as far as a tape that was not finished goes: the parser has
+/// unescaped them where they stood, so that the line no longer tells what they were.
+#[derive(Debug, Default)]
+struct TapeIds {
+    /// The place of the first key, and its value if that is a string.
+    first: Option<(usize, Option<String>)>,
+    /// The place of the second key: there should be none.
+    second: Option<usize>,
+}
+
+impl TapeIds {
+    fn find(nodes: &[Node<'_>]) -> Self {
+        let mut ids = Self::default();
+        let mut at = 1;
+        while let (Some(Node::String(key)), Some(value)) = (nodes.get(at), nodes.get(at + 1)) {
+            if *key == "id" {
+                if ids.first.is_some() {
+                    ids.second = Some(at);
+                    break;
+                }
+                let string = match value {
+                    Node::String(id) => Some((*id).to_owned()),
+                    _ => None,
+                };
+                ids.first = Some((at, string));
+            }
             // An object or array that was not finished has no count yet; nothing after it has
-            // been read, and what is in it is mistaken for members: harmless, since where the id
-            // stands is found apart from this.
-            Node::Object { count, .. } | Node::Array { count, .. } => at += 2 + count,
-            _ => at += 2,
+            // been read, and what is in it is mistaken for members: harmless, since where the
+            // keys stand is found apart from this.
+            at += match value {
+                Node::Object { count, .. } | Node::Array { count, .. } => 2 + count,
+                _ => 2,
+            };
         }
+        ids
+    }
+
+    fn has_key(&self, node: usize) -> bool {
+        let first = self.first.as_ref().map(|(key, _)| *key);
+        first == Some(node) || self.second == Some(node)
+    }
+
+    /// The string that is this node of the tape.
+    fn string_at(&self, node: usize) -> Option<String> {
+        let (key, string) = self.first.as_ref()?;
+        string.clone().filter(|_| key + 1 == node)
     }
 }
 
@@ -508,6 +566,16 @@ mod tests {
                 K::InvalidEscape,
                 Some(r#""yes""#),
             ),
+            (
+                br#"{"id":"yes","x":{"id":"no","y":"\ud800"},"z":{"id":"no"}}"#,
+                K::InvalidEscape,
+                Some(r#""yes""#),
+            ),
+            (
+                br#"{"z":{},"x":["id","a","id",{"id":"no"}],"id":"yes","y":["id","\ud800"]}"#,
+                K::InvalidEscape,
+                Some(r#""yes""#),
+            ),
             (br#"{"id":3,"x":1e400}"#, K::InvalidNumber, Some("3")),
             (
                 br#"{"id":99999999999999999999999,"x":1e400}"#,
@@ -543,6 +611,37 @@ mod tests {
             (br#"[{"id":1},1e400]"#, K::InvalidNumber, None),
             (br#"{"id\"":1,"x":"\ud800"}"#, K::InvalidEscape, None),
             (br#"["id",1e400]"#, K::InvalidNumber, None),
+            (
+                br#"{"i\u0064":"evil","id":"good","x":"\ud800"}"#,
+                K::InvalidEscape,
+                None,
+            ),
+            (
+                br#"{"id":"good","i\u0064":"evil","x":"\ud800"}"#,
+                K::InvalidEscape,
+                None,
+            ),
+            (
+                br#"{"i\u0064":5,"id":"good","x":"\ud800"}"#,
+                K::InvalidEscape,
+                None,
+            ),
+            (
+                br#"{"x":"\ud800","i\u0064":5,"id":6}"#,
+                K::InvalidEscape,
+                None,
+            ),
+            (
+                br#"{"i\u0064":"evil","x":"\ud800","id":7}"#,
+                K::InvalidEscape,
+                None,
+            ),
+            (
+                b"{\"i\\u0064\":\"evil\",\"id\":\"good\",\"x\":\"\xff\"}",
+                K::InvalidUtf8,
+                None,
+            ),
+            (br#"{"i\u0064":1,"x":"\ud800"}"#, K::InvalidEscape, None),
             (b"", K::Syntax, None),
         ];
         for (text, kind, id) in cases {

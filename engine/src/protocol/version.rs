@@ -30,8 +30,8 @@ pub enum Era {
 }
 
 impl ProtocolVersion {
-    /// Every revision, oldest first.
-    pub const ALL: [Self; 5] = [
+    /// Every revision, oldest first. There will be more of them.
+    pub const ALL: &'static [Self] = &[
         Self::V2024_11_05,
         Self::V2025_03_26,
         Self::V2025_06_18,
@@ -59,7 +59,8 @@ impl ProtocolVersion {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|version| version.as_str() == text)
     }
 
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn names_and_places_agree() {
-        for (index, version) in ProtocolVersion::ALL.into_iter().enumerate() {
+        for (index, version) in ProtocolVersion::ALL.iter().copied().enumerate() {
             assert_eq!(version.index(), index);
             assert_eq!(ProtocolVersion::parse(version.as_str()), Some(version));
             assert_eq!(

@@ -38,7 +38,8 @@ pub(super) fn admit(meta: &Meta<'_>) -> Result<(), RpcError> {
 /// -32022, with what is served instead.
 fn unsupported_version(requested: &str) -> RpcError {
     let handshake: Vec<&str> = ProtocolVersion::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|version| *version != ProtocolVersion::LATEST)
         .map(ProtocolVersion::as_str)
         .collect();

@@ -198,8 +198,8 @@ impl Features {
 
 fn per_version(result: impl Fn(ProtocolVersion) -> Vec<u8>) -> PerVersion {
     let mut variants: Vec<Bytes> = Vec::new();
-    ProtocolVersion::ALL.map(|version| {
-        let bytes = Bytes::from(result(version));
+    std::array::from_fn(|index| {
+        let bytes = Bytes::from(result(ProtocolVersion::ALL[index]));
         if let Some(same) = variants.iter().find(|variant| **variant == bytes) {
             return same.clone();
         }
