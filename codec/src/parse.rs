@@ -185,18 +185,16 @@ impl Parser {
         if std::str::from_utf8(line.as_bytes()).is_err() {
             // Stage one of the parser may not have run, and nothing was unescaped yet: read it
             // again with the bad bytes replaced, for the id alone.
-            let replaced = replace_invalid_utf8(line.bytes_mut());
+            replace_invalid_utf8(line.bytes_mut());
             let parsed = self
                 .parse(line)
                 .map(|document| TapeIds::find(&document.tape.0));
             if let Ok(ids) = parsed {
                 self.progress.tape_ids = ids;
             }
-            let place = self.locate_id(line.as_bytes())?;
-            if replaced
-                .iter()
-                .any(|at| (place.start..place.end).contains(at))
-            {
+            let bytes = line.as_bytes();
+            let place = self.locate_id(bytes)?;
+            if bytes[place.start..place.end].contains(&REPLACEMENT) {
                 return None;
             }
         }
@@ -422,6 +420,9 @@ fn locate_id(
                         if key != b"\"id\"" || found.is_some() {
                             return None;
                         }
+                        if !matches!(byte(index + 3), Some(b',' | b'}')) {
+                            return None;
+                        }
                         found = Some(IdPlace {
                             start: at(index + 2)?,
                             end: at(index + 3)?,
@@ -503,18 +504,18 @@ fn is_integer(text: &str) -> bool {
         && (digits.len() == 1 || !digits.starts_with('0'))
 }
 
-/// Makes question marks of what is not UTF-8; where.
-fn replace_invalid_utf8(bytes: &mut [u8]) -> Vec<usize> {
-    let mut replaced = Vec::new();
+/// What stands for a byte that is not UTF-8: acceptable in a string, and in no id that anyone uses.
+const REPLACEMENT: u8 = 0x7F;
+
+/// Replaces what is not UTF-8.
+fn replace_invalid_utf8(bytes: &mut [u8]) {
     let mut from = 0;
     while let Err(error) = std::str::from_utf8(&bytes[from..]) {
         let start = from + error.valid_up_to();
         let end = error.error_len().map_or(bytes.len(), |len| start + len);
-        bytes[start..end].fill(b'?');
-        replaced.extend(start..end);
+        bytes[start..end].fill(REPLACEMENT);
         from = end;
     }
-    replaced
 }
 
 #[cfg(test)]
@@ -602,6 +603,7 @@ mod tests {
             (br#"{"id":1,"x":"#, K::Syntax, None),
             (br#"{"id":1,"x":{"y":1}"#, K::Syntax, None),
             (br#"{"id":1}{"id":2}"#, K::Syntax, None),
+            (br#"{"id":"id":3,"x":1}"#, K::Syntax, None),
             (br#"{"id":1,"id":2,"x":1e400}"#, K::InvalidNumber, None),
             (br#"{"id":"\ud800"}"#, K::InvalidEscape, None),
             (br#"{"id":1.5,"x":1e400}"#, K::InvalidNumber, None),
