@@ -46,6 +46,7 @@ mod de;
 mod error;
 mod message;
 mod parse;
+mod recover;
 mod ring;
 mod value;
 mod write;
@@ -55,7 +56,8 @@ pub use error::{LineTooLong, ParseError, ParseErrorKind};
 pub use message::{
     ErrorCode, Id, InvalidMessage, InvalidMessageKind, Message, Notification, Request, Response,
 };
-pub use parse::{Document, Parser, ParserLimits, WideIntegers};
+pub use parse::{Document, Parser, ParserLimits};
+pub use recover::WideIntegers;
 pub use ring::{LINE_PADDING, Line, Ring};
 pub use value::{Array, ArrayIter, Kind, Number, Object, ObjectIter, Value};
 pub use write::JsonWriter;
