@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Parser {
-    /// The integers beyond 64 bits of the line that was parsed last, of which [`Document::to_line`]
+    /// The integers beyond 64 bits of the line that was parsed last, of which [`Document::to_line`](crate::Document::to_line)
     /// told the places.
     #[must_use]
     pub fn wide_integers(&self, line: &Line<'_>, places: &[usize]) -> WideIntegers {
@@ -123,7 +123,7 @@ pub struct WideIntegers {
 
 impl WideIntegers {
     /// The digits of a value of the document, or of one that was made from it by
-    /// [`Document::to_line`].
+    /// [`Document::to_line`](crate::Document::to_line).
     #[must_use]
     pub fn find(&self, value: Value<'_>) -> Option<&str> {
         let place = self.nodes.checked_sub(value.nodes_left())?;
