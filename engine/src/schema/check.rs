@@ -8,26 +8,41 @@ use std::{fmt, ops::ControlFlow};
 use tightwire_codec::{Kind, Number, Object, Value};
 
 use super::{
-    compile::{Additional, Constant, Node, NodeId, Property, Schema, Types},
-    problem::{Problem, ProblemKind},
+    compile::{Additional, Branch, Constant, Node, NodeId, Property, Schema, Tag, Types},
+    problem::{Problem, ProblemKind, cut},
 };
 
 impl Schema {
-    /// Whether the arguments fit. Allocates nothing.
+    /// Whether the arguments fit. Allocates nothing, unless the schema has very many properties.
     #[inline]
     pub(crate) fn is_valid(&self, arguments: Value<'_>) -> bool {
-        self.check(0, arguments, &Location::Root, &mut Stop)
+        let mut steps = Steps::enough_for(arguments);
+        self.check(0, arguments, &Location::Root, &mut Stop(&mut steps))
             .is_continue()
     }
 
     /// All that is wrong with the arguments, in the order to tell it: by kind, then as the schema
     /// has it.
     pub(crate) fn problems(&self, arguments: Value<'_>) -> Vec<Problem> {
-        let mut collect = Collect(Vec::new());
+        let mut collect = Collect {
+            problems: Vec::new(),
+            steps: Steps::enough_for(arguments),
+        };
         // It breaks off at the most problems worth telling.
         let _ = self.check(0, arguments, &Location::Root, &mut collect);
-        collect.0.sort_by_key(|problem| problem.kind);
-        collect.0
+        let Collect {
+            mut problems,
+            steps,
+        } = collect;
+        if steps.are_used_up {
+            return vec![Problem {
+                kind: ProblemKind::Constraint,
+                path: String::new(),
+                text: "is too complex to check".to_owned(),
+            }];
+        }
+        problems.sort_by_key(|problem| problem.kind);
+        problems
     }
 
     fn check<S: Sink>(
@@ -77,7 +92,10 @@ impl Schema {
             Kind::String => check_length(node, value, at, sink)?,
             Kind::Null | Kind::Boolean => {}
         }
-        self.applicators(node, value, at, sink)
+        if node.has_applicators {
+            self.applicators(node, value, at, sink)?;
+        }
+        ControlFlow::Continue(())
     }
 
     fn members<S: Sink>(
@@ -87,53 +105,66 @@ impl Schema {
         at: &Location<'_>,
         sink: &mut S,
     ) -> ControlFlow<()> {
-        if S::ORDERED || node.properties.len() > 64 {
-            self.properties_in_order(node, object, at, sink)?;
-        } else {
-            self.properties_in_passing(node, object, at, sink)?;
+        sink.steps().spend(object.len())?;
+        if S::ORDERED {
+            return self.properties_in_order(node, object, at, sink);
         }
-        for name in &node.required_others {
-            if object.find(name).is_none() {
-                missing(at, name, sink)?;
-            }
-        }
-        ControlFlow::Continue(())
+        let Some(lookup) = &node.lookup else {
+            return self.properties_in_passing(
+                node,
+                object,
+                |name, next| scan(&node.properties, name, next),
+                &mut 0_u64,
+                at,
+                sink,
+            );
+        };
+        let find = |name: &str, _| lookup.find(name);
+        let mut small = [0; 16];
+        let words = node.properties.len().div_ceil(64);
+        let mut large = Vec::new();
+        let seen = small.get_mut(..words).unwrap_or_else(|| {
+            large.resize(words, 0);
+            &mut large
+        });
+        self.properties_in_passing(node, object, find, seen, at, sink)
     }
 
     /// One pass over the members: for the usual case, that all is well.
+    #[inline]
     fn properties_in_passing<S: Sink>(
         &self,
         node: &Node,
         object: Object<'_>,
+        find: impl Fn(&str, usize) -> Option<usize>,
+        seen: &mut (impl Places + ?Sized),
         at: &Location<'_>,
         sink: &mut S,
     ) -> ControlFlow<()> {
-        let mut seen = 0_u64;
+        let mut next = 0;
         for (name, value) in object {
-            let place = node
-                .properties
-                .iter()
-                .position(|property| *property.name == *name);
-            let Some(place) = place else {
+            let Some(place) = find(name, next) else {
                 self.additional(node, name, value, at, sink)?;
                 continue;
             };
-            if seen & (1 << place) != 0 {
+            if seen.has(place) {
                 twice(at, name, sink)?;
             }
-            seen |= 1 << place;
+            seen.insert(place);
+            next = place + 1;
             let schema = node.properties[place].schema;
             self.check(schema, value, &Location::Member(at, name), sink)?;
         }
-        for (place, property) in node.properties.iter().enumerate() {
-            if property.required && seen & (1 << place) == 0 {
-                missing(at, &property.name, sink)?;
+        // At the first that is missing, the usual walk is over: as many are seen as were there.
+        for place in &node.required {
+            if !seen.has(*place) {
+                missing(at, &node.properties[*place].name, sink)?;
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// A pass over the properties of the schema, then one over what none of them names.
+    /// The members in the order of the properties, then those that are none.
     fn properties_in_order<S: Sink>(
         &self,
         node: &Node,
@@ -141,32 +172,36 @@ impl Schema {
         at: &Location<'_>,
         sink: &mut S,
     ) -> ControlFlow<()> {
-        for Property {
-            name,
-            schema,
-            required,
-        } in &node.properties
-        {
-            let mut values = object.iter().filter(|(key, _)| *key == &**name);
-            match values.next() {
-                Some((_, value)) => {
-                    self.check(*schema, value, &Location::Member(at, name), sink)?;
-                }
-                None if *required => missing(at, name, sink)?,
-                None => {}
+        let place = |name: &str| match &node.lookup {
+            Some(lookup) => lookup.find(name),
+            None => scan(&node.properties, name, 0),
+        };
+        let mut members: Vec<(usize, &str, Value<'_>)> = object
+            .iter()
+            .map(|(name, value)| (place(name).unwrap_or(usize::MAX), name, value))
+            .collect();
+        // It is stable: what is no property stays in order.
+        members.sort_by_key(|(place, ..)| *place);
+        let mut required = node.required.iter().peekable();
+        for same in members.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let (place, name, value) = same[0];
+            while let Some(passed) = required.next_if(|required| **required < place) {
+                missing(at, &node.properties[*passed].name, sink)?;
             }
-            if values.next().is_some() {
+            required.next_if_eq(&&place);
+            let Some(property) = node.properties.get(place) else {
+                for (_, name, value) in same {
+                    self.additional(node, name, *value, at, sink)?;
+                }
+                break;
+            };
+            self.check(property.schema, value, &Location::Member(at, name), sink)?;
+            if same.len() > 1 {
                 twice(at, name, sink)?;
             }
         }
-        for (name, value) in object {
-            if !node
-                .properties
-                .iter()
-                .any(|property| *property.name == *name)
-            {
-                self.additional(node, name, value, at, sink)?;
-            }
+        for place in required {
+            missing(at, &node.properties[*place].name, sink)?;
         }
         ControlFlow::Continue(())
     }
@@ -199,6 +234,7 @@ impl Schema {
         let Some(array) = value.as_array() else {
             return ControlFlow::Continue(());
         };
+        sink.steps().spend(array.len())?;
         let len = array.len() as u64;
         if node.min_items.is_some_and(|min| len < min)
             || node.max_items.is_some_and(|max| len > max)
@@ -222,25 +258,17 @@ impl Schema {
         at: &Location<'_>,
         sink: &mut S,
     ) -> ControlFlow<()> {
-        if let Some(reference) = node.reference {
-            self.check(reference, value, at, sink)?;
-        }
-        for schema in &node.all_of {
+        for schema in node.reference.iter().chain(&node.all_of) {
+            sink.steps().spend(1)?;
             self.check(*schema, value, at, sink)?;
         }
-        let fits = |schema: &NodeId| self.check(*schema, value, at, &mut Stop).is_continue();
-        if !node.any_of.is_empty() && !node.any_of.iter().any(fits) {
+        if !node.any_of.is_empty() && self.count_fits(&node.any_of, 1, value, at, sink)? == 0 {
             sink.problem(at, ProblemKind::Constraint, || {
                 "fits none of the forms that are allowed".to_owned()
             })?;
         }
         if !node.one_of.is_empty() {
-            let count = node
-                .one_of
-                .iter()
-                .filter(|schema| fits(schema))
-                .take(2)
-                .count();
+            let count = self.count_fits(&node.one_of, 2, value, at, sink)?;
             if count != 1 {
                 sink.problem(at, ProblemKind::Constraint, || {
                     let how_many = if count == 0 { "none" } else { "more than one" };
@@ -248,12 +276,173 @@ impl Schema {
                 })?;
             }
         }
-        if node.not.as_ref().is_some_and(fits) {
+        if let Some(schema) = node.not
+            && self.fits(schema, value, at, sink)?
+        {
             sink.problem(at, ProblemKind::Constraint, || {
                 "has a form that is not allowed".to_owned()
             })?;
         }
         ControlFlow::Continue(())
+    }
+
+    /// How many of the branches the value fits; no further than it takes to know that it is
+    /// enough of them.
+    fn count_fits<S: Sink>(
+        &self,
+        branches: &[Branch],
+        enough: usize,
+        value: Value<'_>,
+        at: &Location<'_>,
+        sink: &mut S,
+    ) -> ControlFlow<(), usize> {
+        let mut tagged = value.as_object().map(Tagged::new);
+        let mut count = 0;
+        for branch in branches {
+            sink.steps().spend(1)?;
+            if let Some(tagged) = &mut tagged
+                && !self.tags_fit(branch, tagged, sink.steps())?
+            {
+                continue;
+            }
+            count += usize::from(self.fits(branch.schema, value, at, sink)?);
+            if count == enough {
+                break;
+            }
+        }
+        ControlFlow::Continue(count)
+    }
+
+    fn tags_fit<'s>(
+        &self,
+        branch: &'s Branch,
+        tagged: &mut Tagged<'s, '_>,
+        steps: &mut Steps,
+    ) -> ControlFlow<(), bool> {
+        for Tag { name, constants } in &branch.tags {
+            let constants = self.nodes[*constants].values.as_deref().unwrap_or_default();
+            let fits = tagged
+                .find(name, steps)?
+                .is_some_and(|value| constants.iter().any(|constant| equals(value, constant)));
+            if !fits {
+                return ControlFlow::Continue(false);
+            }
+        }
+        ControlFlow::Continue(true)
+    }
+
+    /// Whether the value fits a subschema that it may also not fit.
+    fn fits<S: Sink>(
+        &self,
+        schema: NodeId,
+        value: Value<'_>,
+        at: &Location<'_>,
+        sink: &mut S,
+    ) -> ControlFlow<(), bool> {
+        let steps = sink.steps();
+        steps.spend(1)?;
+        let fits = self
+            .check(schema, value, at, &mut Stop(steps))
+            .is_continue();
+        if steps.are_used_up {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(fits)
+    }
+}
+
+/// The place of the property. Mostly it is the next one.
+#[inline]
+fn scan(properties: &[Property], name: &str, next: usize) -> Option<usize> {
+    let is_it = |property: &Property| *property.name == *name;
+    if properties.get(next).is_some_and(is_it) {
+        return Some(next);
+    }
+    properties.iter().position(is_it)
+}
+
+/// What a check may take. Most take as many steps as there are values, but a schema can be such
+/// that they double with each level of the value.
+struct Steps {
+    left: usize,
+    are_used_up: bool,
+}
+
+impl Steps {
+    const AT_LEAST: usize = 100_000;
+    const PER_NODE: usize = 64;
+
+    #[inline]
+    fn enough_for(value: Value<'_>) -> Self {
+        Self {
+            left: Self::AT_LEAST + Self::PER_NODE * value.node_count(),
+            are_used_up: false,
+        }
+    }
+
+    /// Breaks off when all are used up; and so must then everything that uses them.
+    #[inline]
+    fn spend(&mut self, steps: usize) -> ControlFlow<()> {
+        match self.left.checked_sub(steps) {
+            Some(left) => self.left = left,
+            None => self.are_used_up = true,
+        }
+        if self.are_used_up {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A set of places of properties.
+trait Places {
+    fn insert(&mut self, place: usize);
+    fn has(&self, place: usize) -> bool;
+}
+
+impl Places for u64 {
+    #[inline]
+    fn insert(&mut self, place: usize) {
+        *self |= 1 << place;
+    }
+
+    #[inline]
+    fn has(&self, place: usize) -> bool {
+        *self & (1 << place) != 0
+    }
+}
+
+impl Places for [u64] {
+    fn insert(&mut self, place: usize) {
+        self[place / 64] |= 1 << (place % 64);
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self[place / 64] & (1 << (place % 64)) != 0
+    }
+}
+
+/// An object of which branches ask for tags: mostly one after the other for the same.
+struct Tagged<'s, 'v> {
+    object: Object<'v>,
+    last: Option<(&'s str, Option<Value<'v>>)>,
+}
+
+impl<'s, 'v> Tagged<'s, 'v> {
+    fn new(object: Object<'v>) -> Self {
+        Self { object, last: None }
+    }
+
+    fn find(&mut self, name: &'s str, steps: &mut Steps) -> ControlFlow<(), Option<Value<'v>>> {
+        if let Some((last, value)) = self.last
+            && last == name
+        {
+            return ControlFlow::Continue(value);
+        }
+        steps.spend(self.object.len())?;
+        let value = self.object.find(name);
+        self.last = Some((name, value));
+        ControlFlow::Continue(value)
     }
 }
 
@@ -261,6 +450,9 @@ impl Schema {
 trait Sink {
     /// Whether problems must come in the order of the schema.
     const ORDERED: bool;
+
+    /// What is left of the steps of the whole check.
+    fn steps(&mut self) -> &mut Steps;
 
     fn problem(
         &mut self,
@@ -271,10 +463,15 @@ trait Sink {
 }
 
 /// Breaks off at the first problem.
-struct Stop;
+struct Stop<'a>(&'a mut Steps);
 
-impl Sink for Stop {
+impl Sink for Stop<'_> {
     const ORDERED: bool = false;
+
+    #[inline]
+    fn steps(&mut self) -> &mut Steps {
+        self.0
+    }
 
     #[inline]
     fn problem(
@@ -288,7 +485,10 @@ impl Sink for Stop {
 }
 
 /// Collects the problems, as many as anyone would read.
-struct Collect(Vec<Problem>);
+struct Collect {
+    problems: Vec<Problem>,
+    steps: Steps,
+}
 
 impl Collect {
     const MAX: usize = 64;
@@ -297,18 +497,22 @@ impl Collect {
 impl Sink for Collect {
     const ORDERED: bool = true;
 
+    fn steps(&mut self) -> &mut Steps {
+        &mut self.steps
+    }
+
     fn problem(
         &mut self,
         at: &Location<'_>,
         kind: ProblemKind,
         text: impl FnOnce() -> String,
     ) -> ControlFlow<()> {
-        self.0.push(Problem {
+        self.problems.push(Problem {
             kind,
             path: at.to_string(),
             text: text(),
         });
-        if self.0.len() < Self::MAX {
+        if self.problems.len() < Self::MAX {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(())
@@ -323,13 +527,18 @@ enum Location<'a> {
     Item(&'a Location<'a>, usize),
 }
 
+impl Location<'_> {
+    /// Characters that are shown of a name.
+    const NAME_MAX: usize = 100;
+}
+
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
             Self::Member(Self::Root, "") => f.write_str("\"\""),
-            Self::Member(Self::Root, name) => f.write_str(name),
-            Self::Member(parent, name) => write!(f, "{parent}.{name}"),
+            Self::Member(Self::Root, name) => f.write_str(&cut(name, Self::NAME_MAX)),
+            Self::Member(parent, name) => write!(f, "{parent}.{}", cut(name, Self::NAME_MAX)),
             Self::Item(parent, index) => write!(f, "{parent}[{index}]"),
         }
     }
@@ -441,10 +650,17 @@ fn check_length<S: Sink>(
     if node.min_length.is_none() && node.max_length.is_none() {
         return ControlFlow::Continue(());
     }
-    let len = value.as_str().map_or(0, |text| text.chars().count()) as u64;
-    if node.min_length.is_some_and(|min| len < min) || node.max_length.is_some_and(|max| len > max)
-    {
+    // Counted no further than the bounds are, since a long string may be looked at many times.
+    let text = value.as_str().unwrap_or_default();
+    let is_longer_than = |len: u64| {
+        usize::try_from(len).is_ok_and(|len| text.len() > len && text.chars().nth(len).is_some())
+    };
+    let is_short = node
+        .min_length
+        .is_some_and(|min| min > 0 && !is_longer_than(min - 1));
+    if is_short || node.max_length.is_some_and(is_longer_than) {
         sink.problem(at, ProblemKind::Constraint, || {
+            let len = text.chars().count() as u64;
             out_of_range("characters", len, node.min_length, node.max_length)
         })?;
     }
@@ -514,6 +730,7 @@ mod tests {
     use tightwire_codec::{LINE_PADDING, Line, Parser};
 
     use super::*;
+    use crate::schema::describe;
 
     fn problems(schema: &str, arguments: &str) -> Vec<String> {
         let schema = Schema::compile(schema).unwrap();
@@ -648,6 +865,10 @@ mod tests {
                 "#/properties/a~1b/pattern",
             ),
             (
+                r#"{"type":"object","properties":{"a":{},"a":{"type":"null"}}}"#,
+                "# has two properties `a`",
+            ),
+            (
                 r#"{"type":"object","required":"a"}"#,
                 "#/required must be an array of strings",
             ),
@@ -655,6 +876,209 @@ mod tests {
             let error = Schema::compile(schema).unwrap_err();
             assert!(error.contains(reason), "{schema}: {error}");
         }
+    }
+
+    /// A recursive enum as schemars makes it, the members that recurse before the tag.
+    fn union(keyword: &str, tag: &str) -> String {
+        let branch = |name: &str, inner: &str| {
+            format!(
+                r##"{{"type":"object","properties":{{"left":{{"$ref":"#/$defs/Tree"}},{inner}
+                    "type":{}}},"required":["left","type"]}}"##,
+                tag.replace("NAME", name)
+            )
+        };
+        let right = r##""right":{"$ref":"#/$defs/Tree"},"##;
+        format!(
+            r##"{{"type":"object","properties":{{"tree":{{"$ref":"#/$defs/Tree"}}}},
+            "$defs":{{"Tree":{{"{keyword}":[{},{},{},
+            {{"type":"object","properties":{{"type":{}}},"required":["type"],
+            "additionalProperties":false}}]}}}}}}"##,
+            branch("plus", right),
+            branch("minus", right),
+            branch("negate", ""),
+            tag.replace("NAME", "leaf"),
+        )
+    }
+
+    fn tree(depth: usize, leaf: &str) -> String {
+        let mut tree = format!(r#"{{"type":"{leaf}"}}"#);
+        for level in 0..depth {
+            let name = ["plus", "minus", "negate"][level % 3];
+            tree = format!(r#"{{"left":{tree},"right":{{"type":"leaf"}},"type":"{name}"}}"#);
+        }
+        format!(r#"{{"tree":{tree}}}"#)
+    }
+
+    #[test]
+    fn deep_values_of_a_tagged_union_are_checked() {
+        for tag in [
+            r#"{"type":"string","const":"NAME"}"#,
+            r#"{"enum":["NAME"]}"#,
+        ] {
+            for (keyword, message) in [
+                ("anyOf", "tree: fits none of the forms that are allowed"),
+                (
+                    "oneOf",
+                    "tree: fits none of the forms of which it must be one",
+                ),
+            ] {
+                let schema = union(keyword, tag);
+                assert_eq!(problems(&schema, &tree(60, "leaf")), [""; 0]);
+                assert_eq!(problems(&schema, &tree(60, "root")), [message]);
+            }
+        }
+    }
+
+    #[test]
+    fn tags_are_found_behind_references() {
+        let schema = r##"{"type":"object","properties":{"of":{"anyOf":[
+            {"$ref":"#/$defs/A"},
+            {"type":"object","properties":{"k":{"const":"b"}},"required":["k"],
+             "$ref":"#/$defs/B"}]}},
+            "$defs":{"A":{"allOf":[{"properties":{"of":{"$ref":"#/properties/of"},
+            "k":{"$ref":"#/$defs/a"}},"required":["k"]}]},"a":{"const":"a"},
+            "B":{"properties":{"of":{"$ref":"#/properties/of"}}}}}"##;
+        for kind in ["a", "b"] {
+            let mut value = format!(r#"{{"k":"{kind}"}}"#);
+            for level in 0..60 {
+                let kind = ["a", "b"][level % 2];
+                value = format!(r#"{{"of":{value},"k":"{kind}"}}"#);
+            }
+            assert_eq!(problems(schema, &value), [""; 0]);
+        }
+        assert_eq!(
+            problems(schema, r#"{"of":{"k":"c"}}"#),
+            ["of: fits none of the forms that are allowed"]
+        );
+        // What is no object has no tag to miss.
+        let schema = r#"{"type":"object","properties":{"x":{"anyOf":[
+            {"properties":{"k":{"const":1}},"required":["k"]}]}}}"#;
+        assert_eq!(problems(schema, r#"{"x":5}"#), [""; 0]);
+        assert_eq!(problems(schema, r#"{"x":{}}"#).len(), 1);
+    }
+
+    #[test]
+    fn what_takes_too_many_steps_is_refused() {
+        let too_complex = [": is too complex to check"];
+        // Nothing tells these branches apart before what is in them.
+        let lengths = r#"{"type":"string","minLength":4,"not":{"const":"NAME!"}}"#;
+        for keyword in ["anyOf", "oneOf"] {
+            let schema = union(keyword, lengths);
+            assert_eq!(
+                problems(&schema, &tree(3, "leaf")).len(),
+                usize::from(keyword == "oneOf")
+            );
+            assert_eq!(problems(&schema, &tree(60, "x")), too_complex);
+        }
+        for twice in [
+            r##""allOf":[{"$ref":"#"},{"$ref":"#"}]"##,
+            r##""not":{"not":{"oneOf":[{"$ref":"#"}]}},"anyOf":[{"$ref":"#"}]"##,
+        ] {
+            let schema = format!(
+                r#"{{"type":"object","properties":{{"x":{{{twice}}},"n":{{"minimum":0}}}}}}"#
+            );
+            let nested = |depth: usize| {
+                format!(
+                    "{}{{}}{}",
+                    r#"{"n":1,"x":"#.repeat(depth),
+                    "}".repeat(depth)
+                )
+            };
+            assert_eq!(problems(&schema, &nested(8)), [""; 0]);
+            assert_eq!(problems(&schema, &nested(60)), too_complex);
+        }
+    }
+
+    #[test]
+    fn a_long_flat_value_is_not_too_complex() {
+        let schema = r#"{"type":"object","properties":{"x":{"type":"array","items":{"oneOf":[
+            {"type":"object","properties":{"k":{"const":1}},"required":["k"]},
+            {"type":"object","properties":{"k":{"const":2}},"required":["k"]}]}}}}"#;
+        let items = r#"{"k":1},{"k":2},"#.repeat(50_000);
+        assert_eq!(
+            problems(schema, &format!(r#"{{"x":[{items}{{"k":2}}]}}"#)),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn lengths_are_counted_in_characters() {
+        let schema = r#"{"type":"object","properties":{"x":{"minLength":2,"maxLength":3}}}"#;
+        for (text, fits) in [
+            ("", false),
+            ("é", false),
+            ("éé", true),
+            ("ééé", true),
+            ("éééé", false),
+            ("abcd", false),
+        ] {
+            let found = problems(schema, &format!(r#"{{"x":"{text}"}}"#));
+            assert_eq!(found.is_empty(), fits, "{text}: {found:?}");
+        }
+        let schema = r#"{"type":"object","properties":{"x":{"minLength":0,"maxLength":0}}}"#;
+        assert_eq!(problems(schema, r#"{"x":""}"#), [""; 0]);
+    }
+
+    #[test]
+    fn many_properties_and_many_members_take_no_long_time() {
+        for count in [64, 65, 1_000, 3_000] {
+            let properties: Vec<String> = (0..count)
+                .map(|index| format!(r#""p{index}":{{"type":"integer"}}"#))
+                .collect();
+            let required: Vec<String> = (0..count)
+                .map(|index| format!(r#""p{index}","q{index}""#))
+                .collect();
+            let schema = format!(
+                r#"{{"type":"object","properties":{{{}}},"required":[{}],
+                "additionalProperties":{{"type":"string"}}}}"#,
+                properties.join(","),
+                required.join(",")
+            );
+            let mut members: Vec<String> = (0..count)
+                .rev()
+                .map(|index| format!(r#""p{index}":1,"q{index}":"""#))
+                .chain((0..100_000).map(|index| format!(r#""r{index}":"""#)))
+                .collect();
+            let arguments = |members: &[String]| format!("{{{}}}", members.join(","));
+            assert_eq!(problems(&schema, &arguments(&members)), [""; 0]);
+
+            members[0] = r#""p5":"","#.to_owned() + r#""p7":"""#;
+            members.push(r#""r":0"#.to_owned());
+            let last = count - 1;
+            assert_eq!(
+                problems(&schema, &arguments(&members)),
+                [
+                    format!("p{last}: is required"),
+                    format!("q{last}: is required"),
+                    "p5: must be integer, not string".to_owned(),
+                    "p7: must be integer, not string".to_owned(),
+                    "r: must be string, not number".to_owned(),
+                    "p5: is given more than once".to_owned(),
+                    "p7: is given more than once".to_owned(),
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_told_is_bounded() {
+        let key = "k".repeat(1 << 20);
+        let members: Vec<String> = (0..64).map(|index| format!(r#""m{index}":1"#)).collect();
+        let text = format!(r#"{{"{key}":{{{}}}}}"#, members.join(","));
+        let mut bytes = text.into_bytes();
+        let len = bytes.len();
+        bytes.resize(len + LINE_PADDING, 0);
+        let mut line = Line::padded(&mut bytes, len).unwrap();
+        let mut parser = Parser::default();
+        let document = parser.parse(&mut line).unwrap();
+        let schema = Schema::compile(
+            r#"{"type":"object","additionalProperties":{"additionalProperties":false}}"#,
+        )
+        .unwrap();
+        let problems = schema.problems(document.root());
+        assert_eq!(problems.len(), 64);
+        assert_eq!(problems[0].path, "k".repeat(100) + "….m0");
+        assert!(describe("tool", &problems).len() < 5 * 1024);
     }
 
     #[test]
