@@ -46,6 +46,7 @@ mod de;
 mod error;
 mod message;
 mod parse;
+mod recover;
 mod ring;
 mod value;
 mod write;

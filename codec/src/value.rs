@@ -441,7 +441,7 @@ mod tests {
             |value| {
                 let object = value.as_object().unwrap();
                 assert_eq!(object.len(), 3);
-                assert_eq!(value.node_count(), 15);
+                assert_eq!(value.node_count(), 17);
                 assert_eq!(object.find("d").map(Value::node_count), Some(1));
                 let keys: Vec<_> = object.iter().map(|(key, _)| key).collect();
                 assert_eq!(keys, ["a", "b", "d"]);
