@@ -153,6 +153,13 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// How many nodes the value takes in memory: one for itself, and for each name and value in it.
+    #[must_use]
+    #[inline]
+    pub fn node_count(self) -> usize {
+        Self::extent(self.nodes)
+    }
+
     /// Reads the value into a type, whose `&str` fields borrow from the line.
     ///
     /// # Errors
@@ -434,6 +441,8 @@ mod tests {
             |value| {
                 let object = value.as_object().unwrap();
                 assert_eq!(object.len(), 3);
+                assert_eq!(value.node_count(), 17);
+                assert_eq!(object.find("d").map(Value::node_count), Some(1));
                 let keys: Vec<_> = object.iter().map(|(key, _)| key).collect();
                 assert_eq!(keys, ["a", "b", "d"]);
                 assert_eq!(object.find("d").and_then(Value::as_bool), Some(true));

@@ -23,9 +23,12 @@ pub(super) struct Node {
     pub(super) never: bool,
     pub(super) types: Option<Types>,
     pub(super) values: Option<Vec<Constant>>,
+    /// The properties, then what is required and is none of them.
     pub(super) properties: Vec<Property>,
-    /// Names that are required but have no property of their own.
-    pub(super) required_others: Vec<Box<str>>,
+    /// The places of the required ones in `properties`, in order.
+    pub(super) required: Vec<usize>,
+    /// If there are more properties than [`Lookup::SCANNED_MAX`].
+    pub(super) lookup: Option<Box<Lookup>>,
     pub(super) additional: Additional,
     pub(super) items: Option<NodeId>,
     pub(super) minimum: Option<f64>,
@@ -36,10 +39,12 @@ pub(super) struct Node {
     pub(super) max_length: Option<u64>,
     pub(super) min_items: Option<u64>,
     pub(super) max_items: Option<u64>,
+    /// Whether there is any of what follows: subschemas that apply to the value itself.
+    pub(super) has_applicators: bool,
     pub(super) reference: Option<NodeId>,
     pub(super) all_of: Vec<NodeId>,
-    pub(super) any_of: Vec<NodeId>,
-    pub(super) one_of: Vec<NodeId>,
+    pub(super) any_of: Vec<Branch>,
+    pub(super) one_of: Vec<Branch>,
     pub(super) not: Option<NodeId>,
 }
 
@@ -47,7 +52,56 @@ pub(super) struct Node {
 pub(super) struct Property {
     pub(super) name: Box<str>,
     pub(super) schema: NodeId,
-    pub(super) required: bool,
+}
+
+/// The places of many properties by their names.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    places: HashMap<Box<str>, usize>,
+    name_bytes_max: usize,
+}
+
+impl Lookup {
+    /// As many properties as this are found by looking at each of them.
+    pub(super) const SCANNED_MAX: usize = 64;
+
+    fn of(properties: &[Property]) -> Option<Box<Self>> {
+        if properties.len() <= Self::SCANNED_MAX {
+            return None;
+        }
+        let names = properties.iter().map(|property| &property.name);
+        let name_bytes_max = names.clone().map(|name| name.len()).max()?;
+        let places = names.cloned().zip(0..).collect();
+        Some(Box::new(Self {
+            places,
+            name_bytes_max,
+        }))
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        // A name of the peer may take long to hash.
+        if name.len() > self.name_bytes_max {
+            return None;
+        }
+        self.places.get(name).copied()
+    }
+}
+
+/// One of the forms of `anyOf` and `oneOf`.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) schema: NodeId,
+    /// What tells it from the others, to be looked at first: without that, a value of a recursive
+    /// form would be checked all the way down for each form, at each of its levels.
+    pub(super) tags: Vec<Tag>,
+}
+
+/// A property that is required, and is one of few constants.
+#[derive(Debug)]
+pub(super) struct Tag {
+    pub(super) name: Box<str>,
+    /// The subschema that has the constants.
+    pub(super) constants: NodeId,
 }
 
 /// What becomes of members that no property names.
@@ -94,6 +148,9 @@ impl Schema {
     /// Bounds against hostile schemas.
     const NODES_MAX: usize = 10_000;
     const DEPTH_MAX: usize = 64;
+    /// How many subschemas are searched for the tags of a branch, and how many tags it may have.
+    const TAGGED_MAX: usize = 16;
+    const TAGS_MAX: usize = 4;
 
     /// Compiles a schema.
     ///
@@ -122,11 +179,56 @@ impl Schema {
             by_pointer: HashMap::new(),
         };
         compiler.subschema(root, "#", 0)?;
-        let schema = Self {
+        let mut schema = Self {
             nodes: compiler.nodes,
         };
         schema.check_ends()?;
+        schema.tag_branches();
         Ok(schema)
+    }
+
+    /// Finds what tells the branches from each other.
+    fn tag_branches(&mut self) {
+        for id in 0..self.nodes.len() {
+            let node = &mut self.nodes[id];
+            let mut any_of = std::mem::take(&mut node.any_of);
+            let mut one_of = std::mem::take(&mut node.one_of);
+            for branch in any_of.iter_mut().chain(&mut one_of) {
+                branch.tags = self.tags(branch.schema);
+            }
+            let node = &mut self.nodes[id];
+            (node.any_of, node.one_of) = (any_of, one_of);
+        }
+    }
+
+    /// The tags of what holds whenever this subschema does.
+    fn tags(&self, schema: NodeId) -> Vec<Tag> {
+        let mut tags = Vec::new();
+        let mut schemas = vec![schema];
+        let mut index = 0;
+        while index < schemas.len().min(Self::TAGGED_MAX) {
+            let node = &self.nodes[schemas[index]];
+            index += 1;
+            for place in &node.required {
+                let Property { name, schema } = &node.properties[*place];
+                if let Some(constants) = self.constants(*schema) {
+                    let name = name.clone();
+                    tags.push(Tag { name, constants });
+                }
+            }
+            schemas.extend(node.reference);
+            schemas.extend(&node.all_of);
+        }
+        tags.truncate(Self::TAGS_MAX);
+        tags
+    }
+
+    /// The subschema with the constants that this one allows, if it allows no other.
+    fn constants(&self, schema: NodeId) -> Option<NodeId> {
+        let next = |id: &NodeId| self.nodes[*id].reference;
+        std::iter::successors(Some(schema), next)
+            .take(Self::TAGGED_MAX)
+            .find(|id| self.nodes[*id].values.is_some())
     }
 
     /// Refuses a subschema that applies to a value because it applies to that value: to check it
@@ -164,8 +266,9 @@ impl Schema {
 impl Node {
     /// The subschemas that apply to the same value.
     fn in_place(&self) -> Vec<NodeId> {
-        let lists = [&self.all_of, &self.any_of, &self.one_of];
-        let mut ids: Vec<NodeId> = lists.into_iter().flatten().copied().collect();
+        let branches = self.any_of.iter().chain(&self.one_of);
+        let mut ids: Vec<NodeId> = branches.map(|branch| branch.schema).collect();
+        ids.extend(&self.all_of);
         ids.extend(self.reference);
         ids.extend(self.not);
         ids
@@ -221,11 +324,9 @@ impl<'a> Compiler<'a> {
                 "properties" => {
                     for (name, schema) in object(value, &here)? {
                         let pointer = format!("{here}/{}", escape_pointer(name));
-                        node.properties.push(Property {
-                            name: name.into(),
-                            schema: self.subschema(schema, &pointer, depth + 1)?,
-                            required: false,
-                        });
+                        let schema = self.subschema(schema, &pointer, depth + 1)?;
+                        let name = name.into();
+                        node.properties.push(Property { name, schema });
                     }
                 }
                 "required" => required = strings(value, &here)?,
@@ -247,25 +348,73 @@ impl<'a> Compiler<'a> {
                 "maxItems" => node.max_items = Some(count(value, &here)?),
                 "$ref" => node.reference = Some(self.reference(value, &here, depth)?),
                 "allOf" => node.all_of = self.list(value, &here, depth)?,
-                "anyOf" => node.any_of = self.list(value, &here, depth)?,
-                "oneOf" => node.one_of = self.list(value, &here, depth)?,
+                "anyOf" => node.any_of = self.branches(value, &here, depth)?,
+                "oneOf" => node.one_of = self.branches(value, &here, depth)?,
                 "not" => node.not = Some(self.subschema(value, &here, depth + 1)?),
                 "$schema" => check_dialect(value, &here)?,
                 _ if asserts_nothing(keyword) => {}
                 _ => return Err(format!("{here}: `{keyword}` cannot be checked")),
             }
         }
-        for name in required {
-            match node
-                .properties
-                .iter_mut()
-                .find(|property| *property.name == *name)
-            {
-                Some(property) => property.required = true,
-                None => node.required_others.push(name),
+        self.require(&mut node, required)
+            .map_err(|name| format!("{at} has two properties `{name}`"))?;
+        node.lookup = Lookup::of(&node.properties);
+        node.has_applicators = !node.in_place().is_empty();
+        Ok(node)
+    }
+
+    /// Notes what is required.
+    ///
+    /// # Errors
+    ///
+    /// The first name that is there twice among the properties.
+    fn require(&mut self, node: &mut Node, required: Vec<Box<str>>) -> Result<(), Box<str>> {
+        let mut places: HashMap<Box<str>, usize> = HashMap::new();
+        for (place, property) in node.properties.iter().enumerate() {
+            if places.insert(property.name.clone(), place).is_some() {
+                return Err(property.name.clone());
             }
         }
-        Ok(node)
+        let mut other = None;
+        for name in required {
+            let place = *places.entry(name).or_insert_with_key(|name| {
+                let schema = *other.get_or_insert_with(|| self.additional(node.additional));
+                let name = name.clone();
+                node.properties.push(Property { name, schema });
+                node.properties.len() - 1
+            });
+            node.required.push(place);
+        }
+        node.required.sort_unstable();
+        node.required.dedup();
+        Ok(())
+    }
+
+    /// The subschema of what no property names.
+    fn additional(&mut self, additional: Additional) -> NodeId {
+        if let Additional::Checked(schema) = additional {
+            return schema;
+        }
+        self.nodes.push(Node {
+            never: matches!(additional, Additional::Forbidden),
+            types_only: matches!(additional, Additional::Allowed),
+            ..Node::default()
+        });
+        self.nodes.len() - 1
+    }
+
+    fn branches(
+        &mut self,
+        value: Value<'a>,
+        at: &str,
+        depth: usize,
+    ) -> Result<Vec<Branch>, String> {
+        let schemas = self.list(value, at, depth)?;
+        let untagged = |schema| Branch {
+            schema,
+            tags: Vec::new(),
+        };
+        Ok(schemas.into_iter().map(untagged).collect())
     }
 
     fn list(&mut self, value: Value<'a>, at: &str, depth: usize) -> Result<Vec<NodeId>, String> {

@@ -13,6 +13,10 @@
 mod check;
 mod compile;
 mod problem;
+mod sink;
+#[cfg(test)]
+mod tests;
+mod value;
 
 pub(crate) use compile::Schema;
 pub(crate) use problem::describe;
