@@ -1,7 +1,7 @@
 //! The limits that a connection in memory keeps: each has its answer, and costs the sender alone.
 //!
 //! Those of the transports (`output_bytes_max`, `pool_threads_max`, `pool_queue_max`,
-//! `drain_ms_max`) need a process. `batch_max` is among the batches.
+//! `drain_ms_max`) need a process; what is kept for requests in flight is in `held`. `batch_max` is among the batches.
 
 use std::time::Duration;
 

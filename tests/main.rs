@@ -7,6 +7,7 @@ mod examples;
 mod faults;
 mod features;
 mod framing;
+mod held;
 mod legacy;
 mod limits;
 mod lines;

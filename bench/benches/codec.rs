@@ -1,4 +1,4 @@
-//! Bytes to messages and back, beside serde_json.
+//! Bytes to messages and back, beside serde_json and sonic-rs.
 //!
 //! Parsing starts from a line that was copied into its buffer, for all contenders alike: `copy` is
 //! that alone.
@@ -10,6 +10,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use sonic_rs::LazyValue;
 use tightwire::codec::{JsonWriter, Message, Parser};
 use tightwire_bench::{LineBuffer, corpus};
 
@@ -20,15 +21,14 @@ fn main() {
     criterion.final_summary();
 }
 
-/// The least that a server on serde_json reads of a message: the envelope by type, `params` left
-/// as bytes for later.
+/// The least that a server on serde_json or sonic-rs reads of a message: the envelope by type,
+/// `params` left as bytes for later.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct Envelope<'a, P> {
     jsonrpc: &'a str,
     id: u64,
     method: &'a str,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
+    params: Option<P>,
 }
 
 fn parse(criterion: &mut Criterion) {
@@ -62,12 +62,24 @@ fn parse(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("serde_json-envelope", name), |bencher| {
             bencher.iter(|| {
                 let line = buffer.restore();
-                let Envelope {
+                let Envelope::<&RawValue> {
                     jsonrpc,
                     id,
                     method,
                     params,
                 } = serde_json::from_slice(line.as_bytes()).expect("the line is a message");
+                black_box((jsonrpc, id, method, params));
+            });
+        });
+        group.bench_function(BenchmarkId::new("sonic-rs-envelope", name), |bencher| {
+            bencher.iter(|| {
+                let line = buffer.restore();
+                let Envelope::<LazyValue<'_>> {
+                    jsonrpc,
+                    id,
+                    method,
+                    params,
+                } = sonic_rs::from_slice(line.as_bytes()).expect("the line is a message");
                 black_box((jsonrpc, id, method, params));
             });
         });

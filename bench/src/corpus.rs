@@ -119,7 +119,8 @@ fn json_string(text: &str) -> String {
 }
 
 /// A modern request, with these members of `params`, each ended by a comma, before its `_meta`.
-fn modern(method: &str, params: &str) -> String {
+#[must_use]
+pub fn modern(method: &str, params: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#
     )

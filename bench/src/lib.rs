@@ -16,6 +16,6 @@ pub mod driver;
 mod line_buffer;
 mod server;
 
-pub use corpus::{Message, corpus};
+pub use corpus::{Message, corpus, modern};
 pub use line_buffer::LineBuffer;
 pub use server::{connection, memory, server};

@@ -56,7 +56,8 @@ pub use error::{LineTooLong, ParseError, ParseErrorKind};
 pub use message::{
     ErrorCode, Id, InvalidMessage, InvalidMessageKind, Message, Notification, Request, Response,
 };
-pub use parse::{Document, Parser, ParserLimits, WideIntegers};
+pub use parse::{Document, Parser, ParserLimits};
+pub use recover::WideIntegers;
 pub use ring::{LINE_PADDING, Line, Ring};
 pub use value::{Array, ArrayIter, Kind, Number, Object, ObjectIter, Value};
 pub use write::JsonWriter;

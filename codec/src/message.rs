@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::{
-    parse::WideIntegers,
+    recover::WideIntegers,
     value::{Kind, Number, Object, Value},
 };
 

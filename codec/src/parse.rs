@@ -11,12 +11,11 @@
 use std::fmt;
 
 use memchr::memchr2;
-use simd_json::{Buffers, ErrorType, Node, StaticNode, Tape};
+use simd_json::{Buffers, ErrorType, Node, Tape};
 
 use crate::{
     error::{ParseError, ParseErrorKind},
-    message::Id,
-    recover::{IdPlace, TapeIds, is_integer, locate_id, parse_string, replace_invalid_utf8},
+    recover::{TapeIds, is_wide},
     ring::{LINE_PADDING, Line},
     value::Value,
     write::JsonWriter,
@@ -48,22 +47,22 @@ pub struct Parser {
     /// The tape between two documents: empty, its allocation kept.
     tape: Tape<'static>,
     limits: ParserLimits,
-    progress: Progress,
+    pub(crate) progress: Progress,
     /// In bytes, since the buffers were given back.
     longest_line: usize,
 }
 
 /// How far the last line got: what [`Parser::recover_id`] starts from.
 #[derive(Debug, Default)]
-struct Progress {
+pub(crate) struct Progress {
     /// Whether the structural indexes are those of the last line.
-    indexed: bool,
+    pub(crate) indexed: bool,
     /// How many nodes were written, each a value or a key.
-    nodes: usize,
-    failed: bool,
-    tape_ids: TapeIds,
+    pub(crate) nodes: usize,
+    pub(crate) failed: bool,
+    pub(crate) tape_ids: TapeIds,
     /// The string id that was found, which [`Parser::recover_id`] lends.
-    string_id: Option<String>,
+    pub(crate) string_id: Option<String>,
 }
 
 impl Parser {
@@ -120,6 +119,10 @@ impl Parser {
         }
     }
 
+    pub(crate) fn structural_indexes(&self) -> &[u32] {
+        self.buffers.structural_indexes()
+    }
+
     /// Whether long lines have made the buffers grow past 1 MiB.
     #[must_use]
     #[inline]
@@ -137,102 +140,6 @@ impl Parser {
             self.progress = Progress::default();
             self.longest_line = 0;
         }
-    }
-
-    /// The integers beyond 64 bits of the line that was parsed last, of which [`Document::to_line`]
-    /// told the places.
-    #[must_use]
-    pub fn wide_integers(&self, line: &Line<'_>, places: &[usize]) -> WideIntegers {
-        let bytes = line.as_bytes();
-        let indexes = self.buffers.structural_indexes();
-        let mut digits = Vec::with_capacity(places.len());
-        let mut places = places.iter().peekable();
-        // Each value and key has one structural character that is no separator and closes
-        // nothing, in the order of the tape.
-        let starts = indexes.iter().enumerate().filter(|(_, at)| {
-            !matches!(
-                bytes.get(**at as usize),
-                Some(b':' | b',' | b']' | b'}') | None
-            )
-        });
-        for (node, (index, start)) in starts.enumerate() {
-            if places.next_if(|place| **place == node).is_some() {
-                let end = indexes
-                    .get(index + 1)
-                    .map_or(bytes.len(), |end| *end as usize);
-                let token = bytes[*start as usize..end].trim_ascii();
-                if let Ok(text) = std::str::from_utf8(token)
-                    && is_integer(text)
-                {
-                    digits.push((node, text.to_owned()));
-                }
-            }
-        }
-        WideIntegers {
-            nodes: self.progress.nodes,
-            digits,
-        }
-    }
-
-    /// The id of the line that was parsed last and refused, as written: for a request that is
-    /// complete, one object with one `id`.
-    ///
-    /// `None` if there is no id to be sure of: the line is cut off, or is no object, or has
-    /// several ids, or the id is what is wrong.
-    pub fn recover_id<'a>(&'a mut self, line: &'a mut Line<'_>) -> Option<Id<'a>> {
-        if !self.progress.indexed {
-            return None;
-        }
-        if std::str::from_utf8(line.as_bytes()).is_err() {
-            // Stage one of the parser may not have run, and nothing was unescaped yet: read it
-            // again with the bad bytes replaced, for the id alone.
-            let replaced = replace_invalid_utf8(line.bytes_mut());
-            let parsed = self
-                .parse(line)
-                .map(|document| TapeIds::find(&document.tape.0));
-            if let Ok(ids) = parsed {
-                self.progress.tape_ids = ids;
-            }
-            let place = self.locate_id(line.as_bytes())?;
-            if replaced
-                .iter()
-                .any(|at| (place.start..place.end).contains(at))
-            {
-                return None;
-            }
-        }
-        let bytes = line.as_bytes();
-        let place = self.locate_id(bytes)?;
-        let token = bytes[place.start..place.end].trim_ascii();
-        if token.first() != Some(&b'"') {
-            let digits = std::str::from_utf8(token).ok()?;
-            return is_integer(digits).then_some(Id::Source(digits));
-        }
-        let progress = &mut self.progress;
-        if place.node < progress.nodes {
-            progress.string_id = progress.tape_ids.string_at(place.node);
-        } else if place.node == progress.nodes && progress.failed && progress.nodes > 0 {
-            return None;
-        } else {
-            progress.string_id = parse_string(token);
-        }
-        progress.string_id.as_deref().map(Id::String)
-    }
-
-    fn locate_id(&self, bytes: &[u8]) -> Option<IdPlace> {
-        let Progress {
-            nodes, tape_ids, ..
-        } = &self.progress;
-        let is_id = |key: &[u8], node: usize| {
-            if node < *nodes {
-                tape_ids.has_key(node)
-            } else {
-                // The parser did not come to it, so that its escapes are still there.
-                key == b"\"id\""
-                    || (key.contains(&b'\\') && parse_string(key).as_deref() == Some("id"))
-            }
-        };
-        locate_id(bytes, self.buffers.structural_indexes(), is_id)
     }
 }
 
@@ -253,7 +160,7 @@ impl fmt::Debug for Parser {
 /// A parsed line.
 #[derive(Debug)]
 pub struct Document<'a> {
-    tape: Tape<'a>,
+    pub(crate) tape: Tape<'a>,
     line_bytes: usize,
     home: &'a mut Tape<'static>,
 }
@@ -280,35 +187,6 @@ impl Document<'_> {
             .map(|(index, _)| index);
         (bytes, len, wide.collect())
     }
-}
-
-/// The integers of a document that are beyond 64 bits, as they were written.
-///
-/// The tape has them as floats; ids must come back digit for digit.
-#[derive(Debug)]
-pub struct WideIntegers {
-    /// Nodes of the document.
-    nodes: usize,
-    /// By their places on the tape, in order.
-    digits: Vec<(usize, String)>,
-}
-
-impl WideIntegers {
-    /// The digits of a value of the document, or of one that was made from it by
-    /// [`Document::to_line`].
-    #[must_use]
-    pub fn find(&self, value: Value<'_>) -> Option<&str> {
-        let place = self.nodes.checked_sub(value.nodes_left())?;
-        let found = self
-            .digits
-            .binary_search_by_key(&place, |(place, _)| *place);
-        found.ok().map(|found| self.digits[found].1.as_str())
-    }
-}
-
-fn is_wide(node: &Node<'_>) -> bool {
-    matches!(node, Node::Static(StaticNode::F64(value))
-        if value.abs() >= 9_223_372_036_854_775_808.0)
 }
 
 impl Drop for Document<'_> {
@@ -383,169 +261,13 @@ mod tests {
         bytes
     }
 
-    fn recovered(text: &[u8]) -> (Option<ParseErrorKind>, Option<String>) {
+    fn refused(text: &[u8]) -> Option<ParseErrorKind> {
         let mut bytes = padded(text);
         let mut line = Line::padded(&mut bytes, text.len()).unwrap();
-        let mut parser = Parser::default();
-        let kind = parser.parse(&mut line).err().map(|error| error.kind);
-        let id = parser.recover_id(&mut line).map(|id| {
-            let mut out = Vec::new();
-            JsonWriter::new(&mut out).id(&id);
-            String::from_utf8(out).unwrap()
-        });
-        (kind, id)
-    }
-
-    #[test]
-    fn the_id_of_a_refused_request_is_found() {
-        use ParseErrorKind as K;
-        let cases: &[(&[u8], K, Option<&str>)] = &[
-            (br#"{"id":1,"x":"\ud800"}"#, K::InvalidEscape, Some("1")),
-            (br#"{"x":"\ud800","id":1}"#, K::InvalidEscape, Some("1")),
-            (
-                br#"{"id":"a\/b","x":"\ud800"}"#,
-                K::InvalidEscape,
-                Some(r#""a/b""#),
-            ),
-            (
-                br#"{"x":"\ud800","id":"a\/b"}"#,
-                K::InvalidEscape,
-                Some(r#""a/b""#),
-            ),
-            (
-                br#"{"x":{"id":5,"y":"\ud800"},"id" : 7 }"#,
-                K::InvalidEscape,
-                Some("7"),
-            ),
-            (
-                br#"{"x":{"id":"no","y":"\ud800"},"id":"yes"}"#,
-                K::InvalidEscape,
-                Some(r#""yes""#),
-            ),
-            (
-                br#"{"id":"yes","x":{"id":"no","y":"\ud800"},"z":{"id":"no"}}"#,
-                K::InvalidEscape,
-                Some(r#""yes""#),
-            ),
-            (
-                br#"{"z":{},"x":["id","a","id",{"id":"no"}],"id":"yes","y":["id","\ud800"]}"#,
-                K::InvalidEscape,
-                Some(r#""yes""#),
-            ),
-            (br#"{"id":3,"x":1e400}"#, K::InvalidNumber, Some("3")),
-            (
-                br#"{"id":99999999999999999999999,"x":1e400}"#,
-                K::InvalidNumber,
-                Some("99999999999999999999999"),
-            ),
-            (b"{\"id\":4,\"x\":\"a\x01b\"}", K::Syntax, Some("4")),
-            (
-                b"{\"id\":\"q\\\"\",\"x\":\"a\x01b\"}",
-                K::Syntax,
-                Some(r#""q\"""#),
-            ),
-            (b"{\"id\":5,\"x\":\"\xff\"}", K::InvalidUtf8, Some("5")),
-            (
-                b"{\"x\":\"\xc0\xaf\",\"id\":\"\\n\"}",
-                K::InvalidUtf8,
-                Some(r#""\n""#),
-            ),
-            (b"{\"id\":5,\"x\":\"\xe4\xb8\"}", K::InvalidUtf8, Some("5")),
-            (b"{\"id\":\"a\xffb\",\"x\":1}", K::InvalidUtf8, None),
-            (b"{\"x\":1,\"id\":\"\xe4\xb8\"}", K::InvalidUtf8, None),
-            (br#"{"id":6,"x":[1,]}"#, K::Syntax, Some("6")),
-            // Not to be sure of.
-            (br#"{"id":1,"x":"#, K::Syntax, None),
-            (br#"{"id":1,"x":{"y":1}"#, K::Syntax, None),
-            (br#"{"id":1}{"id":2}"#, K::Syntax, None),
-            (br#"{"id":1,"id":2,"x":1e400}"#, K::InvalidNumber, None),
-            (br#"{"id":"\ud800"}"#, K::InvalidEscape, None),
-            (br#"{"id":1.5,"x":1e400}"#, K::InvalidNumber, None),
-            (br#"{"id":01,"x":1}"#, K::InvalidNumber, None),
-            (br#"{"id":null,"x":1e400}"#, K::InvalidNumber, None),
-            (br#"{"id":[1],"x":1e400}"#, K::InvalidNumber, None),
-            (br#"[{"id":1},1e400]"#, K::InvalidNumber, None),
-            (br#"{"id\"":1,"x":"\ud800"}"#, K::InvalidEscape, None),
-            (br#"["id",1e400]"#, K::InvalidNumber, None),
-            (
-                br#"{"i\u0064":"evil","id":"good","x":"\ud800"}"#,
-                K::InvalidEscape,
-                None,
-            ),
-            (
-                br#"{"id":"good","i\u0064":"evil","x":"\ud800"}"#,
-                K::InvalidEscape,
-                None,
-            ),
-            (
-                br#"{"i\u0064":5,"id":"good","x":"\ud800"}"#,
-                K::InvalidEscape,
-                None,
-            ),
-            (
-                br#"{"x":"\ud800","i\u0064":5,"id":6}"#,
-                K::InvalidEscape,
-                None,
-            ),
-            (
-                br#"{"i\u0064":"evil","x":"\ud800","id":7}"#,
-                K::InvalidEscape,
-                None,
-            ),
-            (
-                b"{\"i\\u0064\":\"evil\",\"id\":\"good\",\"x\":\"\xff\"}",
-                K::InvalidUtf8,
-                None,
-            ),
-            (br#"{"i\u0064":1,"x":"\ud800"}"#, K::InvalidEscape, None),
-            (b"", K::Syntax, None),
-        ];
-        for (text, kind, id) in cases {
-            let shown = String::from_utf8_lossy(text);
-            assert_eq!(
-                recovered(text),
-                (Some(*kind), id.map(str::to_owned)),
-                "{shown}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_digits_of_wide_integers_are_found_after_success() {
-        let text =
-            br#"{"a":["\n,",-18446744073709551616 ,1e30],"id": 123456789012345678901234567890 }"#;
-        let mut bytes = padded(text);
-        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
-        let mut parser = Parser::default();
-        let (mut copy, len, places) = parser.parse(&mut line).unwrap().to_line();
-        assert_eq!(places.len(), 3);
-        let wide = parser.wide_integers(&line, &places);
-
-        let mut line = Line::padded(&mut copy, len).unwrap();
-        let document = parser.parse(&mut line).unwrap();
-        let root = document.root().as_object().unwrap();
-        let digits = |value| wide.find(value);
-        assert_eq!(
-            root.find("id").and_then(digits),
-            Some("123456789012345678901234567890")
-        );
-        let items: Vec<_> = root.find("a").unwrap().as_array().unwrap().iter().collect();
-        assert_eq!(digits(items[1]), Some("-18446744073709551616"));
-        assert_eq!((digits(items[0]), digits(items[2])), (None, None));
-    }
-
-    #[test]
-    fn an_older_line_does_not_lend_its_id() {
-        let mut parser = Parser::default();
-        let mut first = padded(br#"{"id":1}"#);
-        let mut line = Line::padded(&mut first, 8).unwrap();
-        drop(parser.parse(&mut line));
-        for text in [&b"\xff"[..], b"", b"}", b"\"\xff"] {
-            let mut bytes = padded(text);
-            let mut line = Line::padded(&mut bytes, text.len()).unwrap();
-            assert!(parser.parse(&mut line).is_err());
-            assert_eq!(parser.recover_id(&mut line), None);
-        }
+        Parser::default()
+            .parse(&mut line)
+            .err()
+            .map(|error| error.kind)
     }
 
     #[test]
@@ -553,13 +275,13 @@ mod tests {
         let nested = |levels: usize| {
             let mut text = b"[".repeat(levels);
             text.extend(b"]".repeat(levels));
-            recovered(&text).0
+            refused(&text)
         };
         assert_eq!(nested(128), None);
         assert_eq!(nested(129), Some(ParseErrorKind::TooDeep));
         assert_eq!(nested(100_000), Some(ParseErrorKind::TooDeep));
         assert_eq!(
-            recovered(&b"[".repeat(100_000)).0,
+            refused(&b"[".repeat(100_000)),
             Some(ParseErrorKind::TooDeep)
         );
     }
@@ -569,12 +291,12 @@ mod tests {
         let mut text = b"[".to_vec();
         text.extend(b"0,".repeat(1 << 20));
         text.extend(b"0]");
-        assert_eq!(recovered(&text).0, Some(ParseErrorKind::TooManyValues));
+        assert_eq!(refused(&text), Some(ParseErrorKind::TooManyValues));
 
         let mut text = b"[\"".to_vec();
         text.extend(b",:{[\\\"".repeat(1 << 19));
         text.extend(b"\"]");
-        assert_eq!(recovered(&text).0, None);
+        assert_eq!(refused(&text), None);
         assert_eq!(
             count_values(br#"{"a":[1 , "x,\",y"],"b":{},"c":-1.5e3}"#),
             9

@@ -58,3 +58,8 @@ pub use transport::memory::Memory;
 pub use schemars;
 pub use serde;
 pub use tightwire_codec as codec;
+
+/// The code in README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -5,6 +5,8 @@ use std::time::Duration;
 /// Every bound of a server, each with its default and its reason. Reaching one costs the sender,
 /// never the process.
 ///
+/// More bounds may be added: take the ones you do not set from [`Limits::default`].
+///
 /// ```
 /// use tightwire::{Limits, Server};
 ///
@@ -26,10 +28,15 @@ pub struct Limits {
     /// Requests whose answer is still to come. The next one that would run a handler is answered
     /// with -32603; reading goes on, so that cancellations arrive. Default 1,024.
     pub in_flight_max: usize,
+    /// Bytes kept for requests in flight: long ids, the arguments of blocking calls, the answers of
+    /// batches that are not complete. The next call that would be kept is answered with -32603.
+    /// Default 64 MiB, one longest request.
+    pub held_bytes_max: usize,
     /// Messages in a batch (2025-03-26). More is -32600. Default 1,024, as many as may be in
     /// flight.
     pub batch_max: usize,
-    /// Bytes of output that wait for the reader. While more wait, nothing is read. Default
+    /// Bytes of output that wait for the reader. While more wait, nothing is read. So many bytes
+    /// may the answers to one batch have; what is left of it is answered with -32603. Default
     /// 64 MiB, one longest answer.
     pub output_bytes_max: usize,
     /// Threads for blocking tools, started when first needed. Default 16: they are made to wait,
@@ -67,6 +74,7 @@ impl Default for Limits {
             values_max: 1 << 20,
             nesting_max: 128,
             in_flight_max: 1024,
+            held_bytes_max: 64 << 20,
             batch_max: 1024,
             output_bytes_max: 64 << 20,
             pool_threads_max: 16,

@@ -45,11 +45,16 @@ fuzz_target!(|text: &[u8]| {
         (Some(_), None) => {}
     }
     check_id(text, parsed, recovered.as_deref());
-    if let Some((mut bytes, len)) = copy {
+    if let Some((mut bytes, len, places)) = copy {
+        // Each is an integer as it was written, or is not there.
+        let wide = parser.wide_integers(&line, &places);
         let mut line = Line::padded(&mut bytes, len).expect("a copy has its padding");
         let document = parser.parse(&mut line).expect("a copy is JSON");
         let mut rewritten = Vec::new();
         JsonWriter::new(&mut rewritten).value(document.root());
+        if let Some(digits) = wide.find(document.root()) {
+            assert!(text.trim_ascii() == digits.as_bytes());
+        }
         assert_eq!(rewritten, written);
     }
 });

@@ -89,10 +89,6 @@ impl<T> PerfectMap<T> {
     pub(crate) fn get(&self, place: usize) -> Option<&T> {
         self.entries.get(place).map(|(_, value)| value)
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
 }
 
 fn bucket(hash: u64, buckets: usize) -> usize {

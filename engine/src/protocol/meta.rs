@@ -43,7 +43,7 @@ pub(crate) struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(object: Object<'a>) -> Self {
         let mut meta = Self::default();
         for (key, value) in object {
@@ -138,8 +138,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// The text of the error for a request whose revision and era cannot be told.
-pub(crate) fn missing(key: &str) -> RpcError {
+fn missing(key: &str) -> RpcError {
     RpcError::invalid_params(format!("_meta[\"{key}\"] is missing"))
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(params: Option<Object<'a>>) -> Self {
         let mut read = Self::default();
         for (key, value) in params.unwrap_or(Object::EMPTY) {

@@ -1,5 +1,7 @@
 //! The requests in flight: those whose handler deferred its answer.
 //!
+//! Each step is linear in their number, which is meant for some thousands at most.
+//!
 //! A fixed number of places, filled densely, so that looking one up is a scan over a short array
 //! of hashes; with nothing in flight, the usual state, it costs nothing.
 
@@ -18,10 +20,11 @@ impl IdBuf {
     pub(crate) fn new(id: &Id<'_>) -> Self {
         let mut bytes = Vec::new();
         JsonWriter::new(&mut bytes).id(id);
+        // A short one inline, so that its entry is all there is of it.
         Self(SmallVec::from_slice(&bytes))
     }
 
-    /// The id to answer with. It compares equal to no id that was read, only to itself.
+    /// The id to answer with, written as it was: not to be compared with one that was read.
     pub(crate) fn as_id(&self) -> Id<'_> {
         Id::Source(std::str::from_utf8(&self.0).unwrap_or("null"))
     }
@@ -39,15 +42,7 @@ pub(crate) struct Entry<T> {
     pub(crate) serial: u64,
     /// When the answer is due, on the monotonic clock.
     pub(crate) deadline: Duration,
-    /// How much memory waits with it, besides its id.
-    pub(crate) bytes: usize,
     pub(crate) state: T,
-}
-
-impl<T> Entry<T> {
-    fn held(&self) -> usize {
-        self.id.as_bytes().len() + self.bytes
-    }
 }
 
 /// The table of requests in flight.
@@ -60,7 +55,7 @@ pub(crate) struct Pending<T> {
     next_deadline: Option<Duration>,
     /// The bytes of the id that is looked up.
     wanted: Vec<u8>,
-    /// Held by all requests together.
+    /// Of all ids together.
     bytes: usize,
 }
 
@@ -83,7 +78,7 @@ impl<T> Pending<T> {
         self.entries.len()
     }
 
-    /// How many bytes the requests hold.
+    /// How many bytes the ids take.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
@@ -101,10 +96,10 @@ impl<T> Pending<T> {
 
     /// Adds a request. The caller has checked that there is room and that the id is free.
     pub(crate) fn insert(&mut self, entry: Entry<T>) {
-        debug_assert!(!self.is_full() || self.capacity == 0);
+        debug_assert!(!self.is_full());
         self.hashes.push(hash(entry.id.as_bytes(), 0));
         self.note_deadline(entry.deadline);
-        self.bytes += entry.held();
+        self.bytes += entry.id.as_bytes().len();
         self.entries.push(entry);
     }
 
@@ -129,15 +124,6 @@ impl<T> Pending<T> {
             .iter()
             .position(|entry| entry.serial == serial)?;
         Some(self.take(place))
-    }
-
-    /// Counts memory that waits with the request of this serial number.
-    pub(crate) fn add_bytes(&mut self, serial: u64, bytes: usize) {
-        let found = self.entries.iter_mut().find(|entry| entry.serial == serial);
-        if let Some(entry) = found {
-            entry.bytes += bytes;
-            self.bytes += bytes;
-        }
     }
 
     /// Changes the request with this serial number; `change` gives its new deadline.
@@ -194,7 +180,7 @@ impl<T> Pending<T> {
     fn take(&mut self, place: usize) -> Entry<T> {
         self.hashes.swap_remove(place);
         let entry = self.entries.swap_remove(place);
-        self.bytes -= entry.held();
+        self.bytes -= entry.id.as_bytes().len();
         if self.next_deadline == Some(entry.deadline) {
             self.find_next_deadline();
         }
@@ -220,7 +206,6 @@ mod tests {
             id: IdBuf::new(&id),
             serial,
             deadline: Duration::from_millis(ms),
-            bytes: 0,
             state: (),
         }
     }

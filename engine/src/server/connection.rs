@@ -23,7 +23,7 @@ use tightwire_codec::{
 use super::{
     batch::{BatchKey, Batches, end_with_comma},
     deferred::Waiting,
-    dispatch::Context,
+    dispatch::{Context, Ran},
     excerpt,
     job::Job,
     legacy::Session,
@@ -31,7 +31,7 @@ use super::{
     method_not_found, modern,
     registry::Registry,
     reply::{parse_error, write_error},
-    ticket::{Cancellation, Completions},
+    ticket::{Completion, Completions},
 };
 use crate::{
     error::RpcError,
@@ -76,10 +76,12 @@ impl ServerConnection {
                 pending: Pending::new(limits.in_flight_max),
                 batches: Batches::default(),
                 completions: Arc::default(),
+                completed: VecDeque::new(),
                 jobs: VecDeque::new(),
                 log: Log::default(),
                 serial: 0,
-                last_tool: None,
+                ran: None,
+                cancelled: false,
                 registry,
             },
         }
@@ -92,7 +94,7 @@ impl ServerConnection {
         if line.is_blank() {
             return;
         }
-        self.core.last_tool = None;
+        self.core.ran = None;
         let parsed = match self.parser.parse(&mut line) {
             Ok(document) => match self.core.handle_root(now, document.root(), None, out) {
                 Root::Handled => Parsed::Handled,
@@ -115,6 +117,7 @@ impl ServerConnection {
 
     /// Answers a line that is over the limit.
     pub fn handle_too_long(&mut self, error: LineTooLong, out: &mut Vec<u8>) {
+        self.core.ran = None;
         let error = RpcError::invalid_request(format!("Invalid request: {error}"));
         self.core.error(None, &error, out);
     }
@@ -125,18 +128,30 @@ impl ServerConnection {
         self.core.pending.next_deadline()
     }
 
-    /// Does what is due: continues what waited for a delay, gives up what took too long.
+    /// Does what is due, as far as there is room for the answers: continues what waited for a delay,
+    /// gives up what took too long.
     pub fn handle_timeout(&mut self, now: Now, out: &mut Vec<u8>) {
+        self.core.ran = None;
         // What waits again for no time at all has its turn after the next lines.
         let last = self.core.serial;
-        while let Some(entry) = self.core.pending.remove_due(now.monotonic, last) {
+        let room = self.core.output_room(out);
+        while out.len() <= room
+            && let Some(entry) = self.core.pending.remove_due(now.monotonic, last)
+        {
             self.core.handle_due(now, entry, out);
         }
     }
 
-    /// Sends the deferred answers that have come in since.
+    /// Sends the deferred answers that have come in since, as many as there is room for.
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
-        for completion in self.core.completions.take() {
+        if self.core.completions.is_ready() {
+            self.core.completed.extend(self.core.completions.take());
+        }
+        let room = self.core.output_room(out);
+        while out.len() <= room
+            && let Some(completion) = self.core.completed.pop_front()
+        {
+            self.core.completions.settle(&completion);
             self.core.handle_completion(now, completion, out);
         }
     }
@@ -145,7 +160,7 @@ impl ServerConnection {
     #[must_use]
     #[inline]
     pub fn has_completions(&self) -> bool {
-        self.core.completions.is_ready()
+        self.core.completions.is_ready() || !self.core.completed.is_empty()
     }
 
     /// Sets what is called, from any thread, when a deferred answer comes in. To be set once.
@@ -163,8 +178,8 @@ impl ServerConnection {
         self.core.log.next()
     }
 
-    /// Tells how long the last line took; a function that held the loop too long is named in the
-    /// log.
+    /// Tells how long the last line, or the last call of [`ServerConnection::handle_timeout`], took;
+    /// a function that held the loop too long is named in the log.
     #[inline]
     pub fn line_took(&mut self, took: Duration) {
         if took >= Duration::from_millis(self.core.registry.limits.inline_ms_warn) {
@@ -174,6 +189,7 @@ impl ServerConnection {
 
     /// How many requests wait for a deferred answer.
     #[must_use]
+    #[inline]
     pub fn in_flight(&self) -> usize {
         self.core.pending.len()
     }
@@ -183,15 +199,17 @@ impl ServerConnection {
     pub fn abort(&mut self, out: &mut Vec<u8>) {
         self.core.jobs.clear();
         self.core.batches.close_all(out);
-        let cancelled: Vec<Cancellation> = self
-            .core
-            .pending
-            .drain()
-            .filter_map(|entry| entry.state.cancellation())
-            .collect();
-        for cancellation in cancelled {
-            cancellation.cancel();
+        let given_up: Vec<_> = self.core.pending.drain().collect();
+        for entry in given_up {
+            entry.state.give_up();
+            self.core.cancelled = true;
         }
+    }
+
+    /// Whether calls were cancelled or given up since this was asked last: jobs that wait for a
+    /// thread may be among them, and are to be dropped.
+    pub fn take_cancelled(&mut self) -> bool {
+        std::mem::take(&mut self.core.cancelled)
     }
 
     /// Whether long lines have made the buffers grow past 1 MiB.
@@ -205,14 +223,6 @@ impl ServerConnection {
     /// at hand.
     pub fn release(&mut self) {
         self.parser.release();
-    }
-
-    /// How many bytes are held for requests in flight: their ids, the arguments of blocking calls,
-    /// the answers of batches that are not complete. A transport counts them as output that waits.
-    #[must_use]
-    #[inline]
-    pub fn held_bytes(&self) -> usize {
-        self.core.pending.bytes() + self.core.batches.bytes()
     }
 
     /// The limits of the server.
@@ -241,6 +251,9 @@ impl ServerConnection {
             && let Ok(document) = parser.parse(&mut line)
         {
             self.core.handle_root(now, document.root(), Some(wide), out);
+        } else {
+            let error = RpcError::internal("the line could not be read again");
+            self.core.error(None, &error, out);
         }
     }
 }
@@ -283,12 +296,16 @@ pub(super) struct Core {
     pub(super) pending: Pending<Waiting>,
     pub(super) batches: Batches,
     pub(super) completions: Arc<Completions>,
+    /// Taken from there, and still to be sent.
+    pub(super) completed: VecDeque<Completion>,
     pub(super) jobs: VecDeque<Job>,
     pub(super) log: Log,
     /// Of the last call.
     pub(super) serial: u64,
-    /// The tool that the last line called in the loop.
-    pub(super) last_tool: Option<usize>,
+    /// What of the user's the last step ran in the loop.
+    pub(super) ran: Option<Ran>,
+    /// Whether a call was cancelled or given up since that was asked for.
+    pub(super) cancelled: bool,
 }
 
 impl Core {
@@ -340,7 +357,12 @@ impl Core {
         let key = self.batches.next_key();
         let mut answers = Vec::new();
         for item in items {
+            let room = answers.len() <= self.registry.limits.output_bytes_max;
             match read(item, wide) {
+                Ok(Message::Request(request)) if !room => {
+                    let error = RpcError::internal("The answers to the batch take too much room");
+                    self.error(Some(&request.id), &error, &mut answers);
+                }
                 // What it settles is not this batch's, so it goes straight out.
                 Ok(Message::Notification(notification)) => {
                     self.handle_notification(&notification, wide, out);
@@ -348,6 +370,9 @@ impl Core {
                 message => self.handle_message(now, message, wide, Some(key), &mut answers),
             }
             end_with_comma(&mut answers);
+        }
+        if self.ran.is_some() {
+            self.ran = Some(Ran::Batch);
         }
         // A batch may cancel what it asked for itself: what is left of it is in the table.
         let outstanding = self.pending.count(|waiting| waiting.batch == Some(key));
@@ -466,9 +491,8 @@ impl Core {
                     if let Some(key) = entry.state.batch {
                         self.batches.settle(key, None, out);
                     }
-                    if let Some(cancellation) = entry.state.cancellation() {
-                        cancellation.cancel();
-                    }
+                    entry.state.give_up();
+                    self.cancelled = true;
                 }
             }
             // The session is open since `initialize` was answered.
@@ -491,19 +515,31 @@ impl Core {
         write_error(out, id, self.session.version_for_errors(), error);
     }
 
+    /// The length up to which the output may grow before the next answer is written.
+    fn output_room(&self, out: &[u8]) -> usize {
+        let max = self.registry.limits.output_bytes_max;
+        out.len().saturating_add(max)
+    }
+
+    /// How many bytes are kept for requests in flight.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.pending.bytes() + self.batches.bytes() + self.completions.bytes()
+    }
+
     #[cold]
     fn warn_of_held_loop(&mut self, took: Duration) {
-        let Some(tool) = self
-            .last_tool
-            .and_then(|place| self.registry.tools.get(place))
-        else {
+        let Some(ran) = self.ran else {
             return;
         };
-        self.log.push(&format!(
-            "tool {} held the loop for {} ms: make it `blocking`, or defer its answer",
-            excerpt(&tool.name),
-            took.as_millis()
-        ));
+        let ms = took.as_millis();
+        self.log.push(&match ran {
+            Ran::Tool(place) => {
+                let name = self.registry.tools.get(place).map_or("", |tool| &tool.name);
+                let name = excerpt(name);
+                format!("tool {name} held the loop for {ms} ms: make it `blocking`, or defer")
+            }
+            ran => format!("{} held the loop for {ms} ms", ran.kind()),
+        });
     }
 }
 

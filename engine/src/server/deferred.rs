@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use super::{
     batch::BatchKey,
     connection::{Core, Now},
-    dispatch::Context,
+    dispatch::{Context, Ran},
     handler::guard,
     reply::{Answer, Answering, Continuation, Outcome, Reply, unanswered, write_error},
     ticket::{Cancellation, Completion, CompletionKind},
@@ -38,12 +38,26 @@ pub(super) enum Awaited {
 }
 
 impl Waiting {
-    pub(super) fn cancellation(self) -> Option<Cancellation> {
-        match self.what {
+    /// Gives up the request: whoever works on it is told, and what would continue it is dropped.
+    pub(super) fn give_up(self) {
+        let cancellation = match self.what {
             Awaited::Ticket(cancellation) => Some(cancellation),
-            Awaited::Delay { cancellation, .. } => cancellation,
+            Awaited::Delay {
+                then, cancellation, ..
+            } => {
+                forget(then);
+                cancellation
+            }
+        };
+        if let Some(cancellation) = cancellation {
+            cancellation.cancel();
         }
     }
+}
+
+/// Drops what a handler left. A panic in that is its own: the call is over.
+fn forget(then: Continuation) {
+    let _ = guard(|| drop(then));
 }
 
 impl fmt::Debug for Awaited {
@@ -113,20 +127,14 @@ impl Core {
             id: IdBuf::new(&context.id),
             serial: self.serial,
             deadline: waiting.deadline(),
-            bytes: 0,
             state: waiting,
         });
     }
 
     /// A request in flight whose time has come: to continue, or to be given up.
     pub(super) fn handle_due(&mut self, now: Now, entry: Entry<Waiting>, out: &mut Vec<u8>) {
-        let Waiting {
-            version,
-            batch,
-            expires,
-            what,
-        } = entry.state;
-        let id = entry.id;
+        let Entry { id, state, .. } = entry;
+        let batch = state.batch;
         let mut answer = Vec::new();
         // Straight into the output, unless it has to wait for the rest of a batch.
         let target = if batch.is_some() {
@@ -134,60 +142,77 @@ impl Core {
         } else {
             &mut *out
         };
-        let start = target.len();
-        let mut kept = false;
-        match what {
-            Awaited::Delay {
-                due,
-                then,
-                cancellation,
-            } if due <= now.monotonic => {
-                self.serial += 1;
-                let mut outcome = Outcome::Answered;
-                let answering = Answering {
-                    id: id.as_id(),
-                    version,
-                    serial: self.serial,
-                    registry: &self.registry,
-                    completions: &self.completions,
-                    cancellation: cancellation.as_ref(),
-                };
-                let result =
-                    guard(|| then(Reply::new(Answer::new(target, answering, &mut outcome))));
-                if let Err(message) = result {
-                    self.log
-                        .push(&format!("a delayed answer panicked: {message}"));
-                }
-                kept = !matches!(outcome, Outcome::Answered);
-                let context = Context {
-                    now,
-                    id: id.as_id(),
-                    version,
-                    batch,
-                };
-                self.settle(outcome, &context, expires, cancellation, start, target);
-            }
-            what => {
-                if let Awaited::Ticket(cancellation)
-                | Awaited::Delay {
-                    cancellation: Some(cancellation),
-                    ..
-                } = what
-                {
-                    cancellation.cancel();
-                }
-                let error = RpcError::internal(format!(
-                    "no answer within {} ms",
-                    self.registry.limits.deferred_ms_max
-                ));
-                write_error(target, Some(&id.as_id()), version, &error);
-            }
-        }
+        let kept = self.continue_or_give_up(now, &id, state, target);
         if let Some(key) = batch
             && !kept
         {
             self.batches.settle(key, Some(&answer), out);
         }
+    }
+
+    /// Whether it is deferred once more.
+    fn continue_or_give_up(
+        &mut self,
+        now: Now,
+        id: &IdBuf,
+        state: Waiting,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Waiting {
+            version,
+            batch,
+            expires,
+            what,
+        } = state;
+        let context = Context {
+            now,
+            id: id.as_id(),
+            version,
+            batch,
+        };
+        let (then, cancellation) = match what {
+            Awaited::Delay {
+                due,
+                then,
+                cancellation,
+            } if due <= now.monotonic => (then, cancellation),
+            what => {
+                let given_up = Waiting {
+                    version,
+                    batch,
+                    expires,
+                    what,
+                };
+                given_up.give_up();
+                self.cancelled = true;
+                let error = RpcError::internal(format!(
+                    "no answer within {} ms",
+                    self.registry.limits.deferred_ms_max
+                ));
+                write_error(out, Some(&context.id), version, &error);
+                return false;
+            }
+        };
+        self.serial += 1;
+        self.ran = Some(Ran::Delayed);
+        let start = out.len();
+        let mut outcome = Outcome::Answered;
+        let answering = Answering {
+            id: context.id,
+            version,
+            serial: self.serial,
+            registry: &self.registry,
+            completions: &self.completions,
+            cancellation: cancellation.as_ref(),
+        };
+        let result = guard(|| then(Reply::new(Answer::new(out, answering, &mut outcome))));
+        if let Err(message) = result {
+            self.log
+                .push(&format!("a delayed answer panicked: {message}"));
+        }
+        let kept = !matches!(outcome, Outcome::Answered);
+        self.settle(outcome, &context, expires, cancellation, start, out);
+        kept
     }
 
     pub(super) fn handle_completion(
@@ -211,10 +236,16 @@ impl Core {
             }
             CompletionKind::After(delay, then) => {
                 let due = now.monotonic.saturating_add(delay);
+                let mut then = Some(then);
                 self.pending.change(serial, |waiting| {
-                    waiting.wait_for(due, then);
+                    if let Some(then) = then.take() {
+                        waiting.wait_for(due, then);
+                    }
                     waiting.deadline()
                 });
+                if let Some(then) = then {
+                    forget(then);
+                }
             }
         }
     }

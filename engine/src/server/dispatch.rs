@@ -36,6 +36,34 @@ pub(super) struct Context<'a> {
     pub(super) batch: Option<BatchKey>,
 }
 
+/// What of the user's ran in the loop last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// By its place in the table.
+    Tool(usize),
+    Resource,
+    Prompt,
+    /// What [`Reply::after`] was given.
+    Delayed,
+    /// Several.
+    Batch,
+}
+
+impl Ran {
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Tool(_) => "tool",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+            Self::Delayed => "a delayed answer",
+            Self::Batch => "a batch",
+        }
+    }
+}
+
+/// An id up to this many bytes is not worth counting.
+const ID_BYTES_SHORT: usize = 4096;
+
 impl Core {
     #[inline]
     pub(super) fn dispatch(
@@ -45,7 +73,7 @@ impl Core {
         context: &Context<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
-        let features = self.registry.features();
+        let features = self.registry.features;
         match method {
             Method::Initialize => {
                 let version = self.session.initialize(params)?;
@@ -101,7 +129,7 @@ impl Core {
                 excerpt(name)
             )));
         };
-        self.check_room()?;
+        self.check_room(&context.id, tool.execution == Execution::Blocking)?;
         let call = Call {
             name: &tool.name,
             arguments,
@@ -110,29 +138,26 @@ impl Core {
         };
         if !tool.schema.is_valid(arguments) {
             let text = describe(&tool.name, &tool.schema.problems(arguments));
-            self.run(context, "tool", name, out, |answer| {
+            self.run(context, Ran::Tool(place), name, out, |answer| {
                 Reply::new(answer).error(text);
             });
+            self.ran = None;
             return Ok(());
         }
         match tool.execution {
             Execution::Inline => {
-                self.last_tool = Some(place);
-                self.run(context, "tool", name, out, |answer| {
+                self.run(context, Ran::Tool(place), name, out, |answer| {
                     tool.handler.call(call, Reply::new(answer));
                 });
             }
             Execution::Blocking => {
                 let mut job = None;
                 let serial = self.serial + 1;
-                self.run(context, "tool", name, out, |answer| {
+                self.run(context, Ran::Tool(place), name, out, |answer| {
                     let ticket = Reply::new(answer).defer();
                     job = Some(Job::new(&registry, place, &call, ticket, serial));
                 });
-                if let Some(job) = job {
-                    self.pending.add_bytes(serial, job.bytes());
-                    self.jobs.push_back(job);
-                }
+                self.jobs.extend(job);
             }
         }
         Ok(())
@@ -146,7 +171,7 @@ impl Core {
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let uri = required_str(params.uri, "uri")?;
-        self.check_room()?;
+        self.check_room(&context.id, false)?;
         let registry = Arc::clone(&self.registry);
         if let Some((_, resource)) = registry.resources.find(uri) {
             let read = Read {
@@ -189,7 +214,7 @@ impl Core {
         mime_type: Option<&str>,
         out: &mut Vec<u8>,
     ) {
-        self.run(context, "resource", read.uri, out, |answer| {
+        self.run(context, Ran::Resource, read.uri, out, |answer| {
             let reply = ReadReply {
                 answer,
                 uri: read.uri,
@@ -216,8 +241,8 @@ impl Core {
             )));
         };
         check_arguments(&prompt.definition, arguments)?;
-        self.check_room()?;
-        self.run(context, "prompt", name, out, |answer| {
+        self.check_room(&context.id, false)?;
+        self.run(context, Ran::Prompt, name, out, |answer| {
             let reply = PromptReply {
                 answer,
                 description: prompt.definition.description.as_deref(),
@@ -227,12 +252,20 @@ impl Core {
         Ok(())
     }
 
-    /// Refuses a call when as many as may be are in flight.
-    fn check_room(&self) -> Result<(), RpcError> {
+    /// Refuses a call when as many as may be are in flight, or as much memory is kept for them as
+    /// may be and this one would keep more.
+    fn check_room(&self, id: &Id<'_>, keeps_arguments: bool) -> Result<(), RpcError> {
         if self.pending.is_full() {
             return Err(RpcError::internal(format!(
                 "Too many requests in flight: {} wait for an answer",
                 self.pending.len()
+            )));
+        }
+        let is_long = matches!(id, Id::String(id) | Id::Source(id) if id.len() > ID_BYTES_SHORT);
+        if (keeps_arguments || is_long) && self.held_bytes() > self.registry.limits.held_bytes_max {
+            return Err(RpcError::internal(format!(
+                "The requests in flight hold {} bytes; try again later",
+                self.held_bytes()
             )));
         }
         Ok(())
@@ -243,12 +276,13 @@ impl Core {
     fn run(
         &mut self,
         context: &Context<'_>,
-        kind: &str,
+        what: Ran,
         name: &str,
         out: &mut Vec<u8>,
         handler: impl FnOnce(Answer<'_>),
     ) {
         self.serial += 1;
+        self.ran = Some(what);
         let start = out.len();
         let mut outcome = Outcome::Answered;
         let answering = Answering {
@@ -261,8 +295,11 @@ impl Core {
         };
         let result = guard(|| handler(Answer::new(out, answering, &mut outcome)));
         if let Err(message) = result {
-            self.log
-                .push(&format!("{kind} {} panicked: {message}", excerpt(name)));
+            self.log.push(&format!(
+                "{} {} panicked: {message}",
+                what.kind(),
+                excerpt(name)
+            ));
         }
         let expires = context.now.monotonic + self.registry.limits.deferred_max();
         self.settle(outcome, context, expires, None, start, out);

@@ -7,7 +7,7 @@ use tightwire_codec::{JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimi
 use super::{
     handler::{Call, guard},
     registry::Registry,
-    ticket::{Completion, CompletionKind, Ticket},
+    ticket::{Completion, CompletionKind, JobBytes, Ticket},
 };
 use crate::error::RpcError;
 
@@ -23,6 +23,7 @@ pub struct Job {
     len: usize,
     ticket: Ticket,
     serial: u64,
+    _bytes: JobBytes,
 }
 
 impl Job {
@@ -50,6 +51,7 @@ impl Job {
         let len = line.len();
         line.resize(len + LINE_PADDING, 0);
         Self {
+            _bytes: JobBytes::new(ticket.completions(), line.len()),
             registry: Arc::clone(registry),
             tool,
             line,
@@ -57,11 +59,6 @@ impl Job {
             ticket,
             serial,
         }
-    }
-
-    /// How much memory its arguments take.
-    pub(crate) fn bytes(&self) -> usize {
-        self.line.len()
     }
 
     /// Runs the tool and leaves its answer for the loop. A panic in the tool answers -32603. A

@@ -37,6 +37,7 @@ pub(crate) type PerVersion = [Bytes; ProtocolVersion::ALL.len()];
 #[derive(Debug)]
 pub(crate) struct Registry {
     pub(crate) limits: Limits,
+    pub(crate) features: Features,
     pub(crate) tools: PerfectMap<ToolEntry>,
     pub(crate) resources: PerfectMap<ResourceEntry>,
     pub(crate) templates: Vec<TemplateEntry>,
@@ -105,7 +106,7 @@ impl Registry {
     pub(crate) fn freeze(parts: Parts) -> Result<Self> {
         let features = parts.features();
         let modern_end = modern::result_end(&parts.implementation);
-        let list = |key: &str, item: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion) -> usize| {
+        let list = |key: &str, item: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion)| {
             per_version(|version| list_result(key, item, version, &modern_end))
         };
         let tools: Vec<&ToolDefinition> = parts.tools.iter().map(|t| &t.definition).collect();
@@ -116,26 +117,27 @@ impl Registry {
         let prompts: Vec<&PromptDefinition> = parts.prompts.iter().map(|p| &p.definition).collect();
         Ok(Self {
             tools_list: list("tools", &|writer, version| {
-                items(writer, &tools, |writer, tool| tool.write(writer, version))
+                items(writer, &tools, |writer, tool| tool.write(writer, version));
             }),
             resources_list: list("resources", &|writer, version| {
                 items(writer, &resources, |writer, resource| {
                     resource.write(writer, "uri", version);
-                })
+                });
             }),
             templates_list: list("resourceTemplates", &|writer, version| {
                 items(writer, &templates, |writer, template| {
                     template.write(writer, "uriTemplate", version);
-                })
+                });
             }),
             prompts_list: list("prompts", &|writer, version| {
                 items(writer, &prompts, |writer, prompt| {
                     prompt.write(writer, version);
-                })
+                });
             }),
             discover: modern::discover_result(&parts, features, &modern_end),
             initialize: per_version(|version| legacy::initialize_result(&parts, features, version)),
             modern_end,
+            features,
             tools: tool_table(&parts.tools)?,
             resources: table(
                 "resource",
@@ -160,14 +162,6 @@ impl Registry {
             )?,
             limits: parts.limits,
         })
-    }
-
-    pub(crate) fn features(&self) -> Features {
-        Features {
-            tools: !self.tools.is_empty(),
-            resources: !self.resources.is_empty() || !self.templates.is_empty(),
-            prompts: !self.prompts.is_empty(),
-        }
     }
 }
 
@@ -216,7 +210,7 @@ fn per_version(result: impl Fn(ProtocolVersion) -> Vec<u8>) -> PerVersion {
 
 fn list_result(
     key: &str,
-    items: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion) -> usize,
+    items: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion),
     version: ProtocolVersion,
     modern_end: &[u8],
 ) -> Vec<u8> {
@@ -241,17 +235,12 @@ fn list_result(
     bytes
 }
 
-/// Writes items with commas between them; how many there were.
-fn items<T>(
-    writer: &mut JsonWriter<'_>,
-    items: &[T],
-    write: impl Fn(&mut JsonWriter<'_>, &T),
-) -> usize {
+/// Writes items with commas between them.
+fn items<T>(writer: &mut JsonWriter<'_>, items: &[T], write: impl Fn(&mut JsonWriter<'_>, &T)) {
     for (index, item) in items.iter().enumerate() {
         writer.raw(if index > 0 { b"," } else { b"" });
         write(writer, item);
     }
-    items.len()
 }
 
 fn tool_table(tools: &[Tool]) -> Result<PerfectMap<ToolEntry>> {

@@ -76,15 +76,28 @@ impl<'a> Answer<'a> {
 
     /// Writes a result: what `write` writes are its members, without the braces.
     #[inline]
-    pub(super) fn result(mut self, write: impl FnOnce(&mut JsonWriter<'_>)) {
+    pub(super) fn result(self, write: impl FnOnce(&mut JsonWriter<'_>)) {
+        self.result_from(
+            b",\"result\":{\"resultType\":\"complete\",",
+            b",\"result\":{",
+            write,
+        );
+    }
+
+    /// The same, with all that stands between the id and what is written given per era, to be
+    /// copied at once.
+    #[inline]
+    fn result_from(
+        mut self,
+        start_modern: &[u8],
+        start_legacy: &[u8],
+        write: impl FnOnce(&mut JsonWriter<'_>),
+    ) {
         let modern = self.call.version.era() == Era::Modern;
         let mut writer = JsonWriter::new(self.out);
-        begin_result(&mut writer, &self.call.id);
-        writer.raw(if modern {
-            b"{\"resultType\":\"complete\","
-        } else {
-            b"{"
-        });
+        writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        writer.id(&self.call.id);
+        writer.raw(if modern { start_modern } else { start_legacy });
         write(&mut writer);
         writer.raw(if modern {
             &self.call.registry.modern_end
@@ -212,15 +225,18 @@ impl Reply<'_> {
 
     #[inline]
     fn content(self, is_error: bool, text: impl FnOnce(&mut JsonWriter<'_>)) {
-        self.answer.result(|writer| {
-            writer.raw(b"\"content\":[{\"type\":\"text\",\"text\":");
-            text(writer);
-            writer.raw(if is_error {
-                b"}],\"isError\":true"
-            } else {
-                b"}]"
-            });
-        });
+        self.answer.result_from(
+            b",\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":",
+            b",\"result\":{\"content\":[{\"type\":\"text\",\"text\":",
+            |writer| {
+                text(writer);
+                writer.raw(if is_error {
+                    b"}],\"isError\":true"
+                } else {
+                    b"}]"
+                });
+            },
+        );
     }
 }
 
@@ -276,6 +292,30 @@ macro_rules! display_into_reply {
             }
         })*
     };
+}
+
+/// No content at all.
+impl IntoReply for () {
+    fn reply(self, reply: Reply<'_>) {
+        reply.answer.result(|writer| writer.raw(b"\"content\":[]"));
+    }
+}
+
+impl IntoReply for std::borrow::Cow<'_, str> {
+    fn reply(self, reply: Reply<'_>) {
+        reply.text(&self);
+    }
+}
+
+/// In the shortest form that reads back as an `f32`.
+impl IntoReply for f32 {
+    fn reply(self, reply: Reply<'_>) {
+        if self.is_finite() {
+            reply.display(self);
+        } else {
+            reply.number(self.into());
+        }
+    }
 }
 
 display_into_reply!(bool char i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);

@@ -9,7 +9,7 @@ use std::{
     fmt,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -223,6 +223,23 @@ pub(crate) struct Completion {
     pub(crate) kind: CompletionKind,
 }
 
+impl fmt::Debug for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Completion")
+            .field("serial", &self.serial)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Completion {
+    fn bytes(&self) -> usize {
+        match &self.kind {
+            CompletionKind::Answer(answer) => answer.len(),
+            CompletionKind::After(..) | CompletionKind::Log(_) => 0,
+        }
+    }
+}
+
 pub(crate) enum CompletionKind {
     Answer(Bytes),
     After(Duration, Continuation),
@@ -235,6 +252,8 @@ pub(crate) enum CompletionKind {
 pub(crate) struct Completions {
     queue: Mutex<Vec<Completion>>,
     ready: AtomicBool,
+    /// Of the answers here, and of the jobs that wait for a thread or run.
+    bytes: AtomicUsize,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -246,12 +265,23 @@ impl Completions {
     }
 
     pub(crate) fn push(&self, completion: Completion) {
+        self.bytes.fetch_add(completion.bytes(), Ordering::Relaxed);
         lock(&self.queue).push(completion);
         if !self.ready.swap(true, Ordering::AcqRel)
             && let Some(wake) = self.waker.get()
         {
             wake();
         }
+    }
+
+    /// How many bytes are kept for calls that are not done.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What was taken is kept no longer.
+    pub(crate) fn settle(&self, completion: &Completion) {
+        self.bytes.fetch_sub(completion.bytes(), Ordering::Relaxed);
     }
 
     /// Whether there is anything to take.
@@ -273,6 +303,28 @@ impl fmt::Debug for Completions {
         f.debug_struct("Completions")
             .field("ready", &self.ready)
             .finish_non_exhaustive()
+    }
+}
+
+/// Counts the memory of a job as long as it lives.
+#[derive(Debug)]
+pub(super) struct JobBytes {
+    completions: Arc<Completions>,
+    bytes: usize,
+}
+
+impl JobBytes {
+    pub(super) fn new(completions: Arc<Completions>, bytes: usize) -> Self {
+        completions.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Self { completions, bytes }
+    }
+}
+
+impl Drop for JobBytes {
+    fn drop(&mut self) {
+        self.completions
+            .bytes
+            .fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 

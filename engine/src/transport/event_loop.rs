@@ -17,28 +17,23 @@
 use std::{
     io::{self, ErrorKind},
     num::NonZero,
-    os::{fd::AsRawFd, unix::net::UnixStream},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    os::fd::AsRawFd,
     thread,
     time::Duration,
 };
 
 use mio::{Events, Interest, Poll, Token, Waker, unix::SourceFd};
 use rustix::io::Errno;
-use signal_hook::{
-    SigId,
-    consts::{SIGINT, SIGTERM},
-};
 use tightwire_codec::Ring;
 
 use super::{
-    fd::{Fd, Kind},
+    fd::{Fd, Kind, is_gone},
+    input::{Guess, Input},
     log::Log,
-    memory::{Clock, serve},
+    memory::{Clock, coarse_time, serve},
+    output::Output,
     pool::Pool,
+    signals::Signals,
     spin::Spin,
 };
 use crate::{
@@ -49,17 +44,17 @@ use crate::{
 const INPUT: Token = Token(0);
 const OUTPUT: Token = Token(1);
 const WAKER: Token = Token(2);
-const SIGNAL: Token = Token(3);
+pub(super) const SIGNAL: Token = Token(3);
 
 /// When nothing has come for so long, there is time to look whether anything was missed, and to
 /// give back memory.
-const QUIET_AFTER: Duration = Duration::from_millis(20);
+pub(super) const QUIET_AFTER: Duration = Duration::from_millis(20);
+/// Lines are served for so long before timers, answers and signals have their turn.
+const TURN_MAX: Duration = Duration::from_millis(10);
 /// Memory that long lines needed is kept for so many rounds, if it does not get quiet before.
 const ROUNDS_LARGE_MAX: u32 = 1000;
 /// Output is written at the latest when so many bytes wait.
 const WRITE_BYTES: usize = 64 * 1024;
-/// An output buffer grown past this is given back when it is quiet.
-const OUTPUT_BYTES_KEPT: usize = 1024 * 1024;
 
 pub(super) struct EventLoop {
     poll: Poll,
@@ -110,6 +105,10 @@ impl EventLoop {
                 guess: Guess::None,
                 hung_up: None,
                 ended: None,
+                error: None,
+                distrust: 0,
+                guessed: Duration::ZERO,
+                wrong_guesses: 0,
                 finished: false,
                 lines_left: false,
             },
@@ -155,14 +154,24 @@ impl EventLoop {
             self.wait(&mut events)?;
         }
         self.connection.abort(&mut self.output.bytes);
+        self.output.write(self.clock)?;
         self.write_log();
-        Ok(())
+        match self.input.error.take() {
+            None => Ok(()),
+            Some(error) => Err(Error::io("reading the input")(error)),
+        }
     }
 
     /// Reads once, if there may be something to read and it may be served. Whether it learnt
     /// anything: bytes, or that there will be no more.
     fn read(&mut self) -> Result<bool> {
-        if !self.input.readable || self.input.ended.is_some() || self.is_over_limit() {
+        // First what has been read: the ring holds one read, not all that a peer can send.
+        let input = &self.input;
+        if !input.readable
+            || input.lines_left
+            || input.ended.is_some()
+            || self.output.is_over_limit()
+        {
             return Ok(false);
         }
         let spare = self.ring.spare();
@@ -178,13 +187,16 @@ impl EventLoop {
                 return Ok(true);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.input.readable = false;
-                self.input.guess = Guess::None;
+                self.input.is_drained();
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             // A terminal that was hung up, a socket whose peer was killed.
             Err(error) if is_gone(&error, self.input.fd.kind()) => self.input.end(self.clock),
-            Err(error) => return Err(Error::io("reading the input")(error)),
+            Err(error) => {
+                // What was asked before is answered first.
+                self.input.error = Some(error);
+                self.input.end(self.clock);
+            }
         }
         Ok(self.input.ended.is_some())
     }
@@ -192,10 +204,11 @@ impl EventLoop {
     /// Serves the lines that are complete, as long as there is room for their answers.
     fn serve_lines(&mut self) -> Result<()> {
         let mut now = self.clock.now();
-        let mut before = coarse_time();
+        let start = coarse_time();
+        let mut before = start;
         self.input.lines_left = true;
         self.served = false;
-        while !self.is_over_limit() {
+        while !self.output.is_over_limit() {
             let line = match self.ring.next_line() {
                 Some(line) => line,
                 None if self.input.ended.is_some() && !self.input.finished => {
@@ -216,6 +229,9 @@ impl EventLoop {
             self.connection.line_took(after.saturating_sub(before));
             before = after;
             self.submit_jobs();
+            if after.saturating_sub(start) >= TURN_MAX || self.signals.arrived() {
+                break;
+            }
             if self.output.waiting() >= WRITE_BYTES {
                 self.output.write(self.clock)?;
                 now = self.clock.now();
@@ -239,16 +255,22 @@ impl EventLoop {
             self.connection
                 .handle_completions(self.clock.now(), &mut self.output.bytes);
         }
-        if let Some(due) = self.connection.poll_timeout() {
+        if let Some(due) = self.due() {
             let now = self.clock.now();
             if due <= now.monotonic {
+                let before = coarse_time();
                 self.connection.handle_timeout(now, &mut self.output.bytes);
+                self.connection
+                    .line_took(coarse_time().saturating_sub(before));
             }
         }
         if let Some(ended) = self.input.ended
             && self.clock.monotonic() >= ended.saturating_add(self.drain_max())
         {
             self.connection.abort(&mut self.output.bytes);
+        }
+        if self.connection.take_cancelled() {
+            self.pool.drop_cancelled();
         }
         self.submit_jobs();
         self.write_log();
@@ -293,28 +315,29 @@ impl EventLoop {
     /// signal, any.
     fn stall_deadline(&self) -> Option<Duration> {
         let since = self.signalled.or_else(|| {
-            let hung_up = self.input.hung_up.filter(|_| self.is_over_limit());
+            let hung_up = self.input.hung_up.filter(|_| self.output.is_over_limit());
             let ended = self.input.ended.or(hung_up)?;
             Some(ended.max(self.output.progress))
         });
         Some(since?.saturating_add(self.drain_max()))
     }
 
-    /// Whether so much waits that nothing more is read or served.
-    #[inline]
-    fn is_over_limit(&self) -> bool {
-        self.output.waiting() + self.connection.held_bytes() > self.output.bytes_max
-    }
-
     fn drain_max(&self) -> Duration {
         Duration::from_millis(self.connection.limits().drain_ms_max)
+    }
+
+    /// When the connection has something to do. What it then writes waits for room, too.
+    fn due(&self) -> Option<Duration> {
+        self.connection
+            .poll_timeout()
+            .filter(|_| !self.output.is_over_limit())
     }
 
     /// Whether there is more to do without any event.
     fn has_work(&self) -> bool {
         let more_input = self.input.readable && self.input.ended.is_none();
-        let lines = (more_input || self.input.lines_left) && !self.is_over_limit();
-        lines || (self.connection.has_completions() && !self.output.is_over_limit())
+        !self.output.is_over_limit()
+            && (more_input || self.input.lines_left || self.connection.has_completions())
     }
 
     /// Waits for events, unless there is more to do at once.
@@ -353,8 +376,8 @@ impl EventLoop {
                 _ => {}
             }
         }
+        self.input.doubt();
         if events.is_empty() {
-            self.input.doubt();
             self.release();
         }
         if self.stall_deadline().is_some() {
@@ -410,7 +433,7 @@ impl EventLoop {
             .filter(|_| self.connection.in_flight() > 0)
             .map(|ended| ended.saturating_add(self.drain_max()));
         let stall = self.stall_deadline();
-        let deadlines = [self.connection.poll_timeout(), drain, stall];
+        let deadlines = [self.due(), drain, stall];
         let deadline = deadlines.into_iter().flatten().min();
         let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
         let to_do_when_quiet = self.input.guess == Guess::Drained || self.is_large();
@@ -425,216 +448,6 @@ impl EventLoop {
             timeout
         })
     }
-}
-
-/// Where requests come from.
-#[derive(Debug)]
-struct Input {
-    fd: Fd,
-    /// Whether a read that does not fill its buffer has taken all there was, as far as is known.
-    gives_all: bool,
-    /// Whether a read may give something.
-    readable: bool,
-    guess: Guess,
-    /// Since when the peer has closed its side: no further event will come.
-    hung_up: Option<Duration>,
-    /// Since when there is nothing more to read.
-    ended: Option<Duration>,
-    /// Whether the rest after the last newline was served, or will not be.
-    finished: bool,
-    /// Whether lines were left in the ring, since there was no room for their answers.
-    lines_left: bool,
-}
-
-/// What is made of a read that did not fill its buffer.
-///
-/// That it took all there was spares a read per call, and is true of pipes and stream sockets as
-/// hosts make them. It is false of some that give a packet a read (`O_DIRECT`, `SO_PASSCRED`,
-/// `SOCK_SEQPACKET`), and the reading end cannot tell. So when nothing has come for a while, the
-/// guess is put to the test, once; if it was wrong, it is not made again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Guess {
-    None,
-    /// The last read is taken to have been the last there was.
-    Drained,
-    /// The next read tells.
-    Doubted,
-}
-
-impl Input {
-    /// A read gave something; whether it is taken to have given all.
-    #[inline]
-    fn take_for_drained(&mut self, drained: bool) {
-        if self.guess == Guess::Doubted {
-            self.gives_all = false;
-        }
-        let drained = drained && self.gives_all;
-        self.readable = !drained;
-        self.guess = if drained { Guess::Drained } else { Guess::None };
-    }
-
-    /// Nothing came while it was waited for.
-    fn doubt(&mut self) {
-        if self.guess == Guess::Drained {
-            self.guess = Guess::Doubted;
-            self.readable = true;
-        }
-    }
-
-    fn end(&mut self, clock: Clock) {
-        self.ended = Some(clock.monotonic());
-    }
-}
-
-/// Where answers go, and those that have not gone yet.
-#[derive(Debug)]
-struct Output {
-    fd: Fd,
-    bytes: Vec<u8>,
-    /// How many of the bytes are written.
-    written: usize,
-    writable: bool,
-    closed: bool,
-    /// When the reader last took something.
-    progress: Duration,
-    /// How much the reader of a pipe had not taken when it was last looked at.
-    unread: Option<u64>,
-    bytes_max: usize,
-}
-
-impl Output {
-    #[inline]
-    fn waiting(&self) -> usize {
-        self.bytes.len() - self.written
-    }
-
-    #[inline]
-    fn is_over_limit(&self) -> bool {
-        self.waiting() > self.bytes_max
-    }
-
-    /// Writes as much as the reader takes.
-    fn write(&mut self, clock: Clock) -> Result<()> {
-        while self.waiting() > 0 && self.writable && !self.closed {
-            match self.fd.write(&self.bytes[self.written..]) {
-                Ok(count) => {
-                    self.written += count;
-                    if self.waiting() > 0 {
-                        self.progress = clock.monotonic();
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if is_gone(&error, self.fd.kind()) => self.closed = true,
-                Err(error) => return Err(Error::io("writing the output")(error)),
-            }
-        }
-        self.reclaim();
-        Ok(())
-    }
-
-    /// Looks whether the reader goes on reading, be it too slowly for an event: a pipe makes one
-    /// when a page of it is free, a socket when most of its buffer is.
-    fn look_at_reader(&mut self, clock: Clock) {
-        self.writable = true;
-        let unread = self.fd.unread();
-        if unread.is_some() && unread != self.unread {
-            self.progress = clock.monotonic();
-        }
-        self.unread = unread;
-    }
-
-    fn is_large(&self) -> bool {
-        self.bytes.capacity() > OUTPUT_BYTES_KEPT && self.bytes.is_empty()
-    }
-
-    fn release(&mut self) {
-        if self.is_large() {
-            self.bytes = Vec::new();
-        }
-    }
-
-    /// Gives up the room of what is written.
-    fn reclaim(&mut self) {
-        if self.waiting() == 0 {
-            self.bytes.clear();
-            self.written = 0;
-        } else if self.written > self.bytes_max / 2 && self.written > self.bytes.len() / 2 {
-            self.bytes.drain(..self.written);
-            self.written = 0;
-        }
-    }
-}
-
-/// SIGTERM and SIGINT: the first drains and ends, a second ends at once.
-struct Signals {
-    /// Set by the first signal; while set, a signal does what it does by default.
-    arrived: Arc<AtomicBool>,
-    receiver: UnixStream,
-    ids: Vec<SigId>,
-}
-
-impl Signals {
-    fn register(poll: &Poll) -> io::Result<Self> {
-        let (sender, receiver) = UnixStream::pair()?;
-        receiver.set_nonblocking(true)?;
-        let mut signals = Self {
-            arrived: Arc::default(),
-            receiver,
-            ids: Vec::new(),
-        };
-        poll.registry().register(
-            &mut SourceFd(&signals.receiver.as_raw_fd()),
-            SIGNAL,
-            Interest::READABLE,
-        )?;
-        for signal in [SIGTERM, SIGINT] {
-            // In this order: the default action of the second signal must not see the first.
-            let arrived = &signals.arrived;
-            let ids = [
-                signal_hook::flag::register_conditional_default(signal, Arc::clone(arrived))?,
-                signal_hook::flag::register(signal, Arc::clone(arrived))?,
-                signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?,
-            ];
-            signals.ids.extend(ids);
-        }
-        Ok(signals)
-    }
-
-    #[inline]
-    fn arrived(&self) -> bool {
-        self.arrived.load(Ordering::Relaxed)
-    }
-
-    fn clear(&mut self) {
-        let mut bytes = [0; 16];
-        while matches!(io::Read::read(&mut self.receiver, &mut bytes), Ok(1..)) {}
-    }
-}
-
-impl Drop for Signals {
-    /// From here on the signals do what they do by default.
-    fn drop(&mut self) {
-        self.arrived.store(true, Ordering::Relaxed);
-        // The first action of each signal stays: it is the default one.
-        for pair in self.ids.chunks(3) {
-            for id in pair.iter().skip(1) {
-                signal_hook::low_level::unregister(*id);
-            }
-        }
-    }
-}
-
-/// A clock that is cheap to read and right within some milliseconds: for what is suspiciously long.
-#[inline]
-fn coarse_time() -> Duration {
-    #[cfg(target_os = "linux")]
-    let clock = rustix::time::ClockId::MonotonicCoarse;
-    #[cfg(not(target_os = "linux"))]
-    let clock = rustix::time::ClockId::Monotonic;
-    let time = rustix::time::clock_gettime(clock);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
 /// Registers a descriptor, unless epoll refuses it or need not be asked.
@@ -652,13 +465,4 @@ fn register(poll: &Poll, fd: &mut Fd, token: Token, interest: Interest) -> io::R
         }
         result => result,
     }
-}
-
-/// Whether the error says that the peer is gone.
-fn is_gone(error: &io::Error, kind: Kind) -> bool {
-    let hung_up = error.raw_os_error() == Some(Errno::IO.raw_os_error());
-    matches!(
-        error.kind(),
-        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
-    ) || (kind == Kind::Terminal && hung_up)
 }

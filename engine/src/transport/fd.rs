@@ -11,13 +11,13 @@
 //! | pipe or terminal that cannot be opened again | `O_NONBLOCK` on the shared description, until dropped |
 
 use std::{
-    io::{self, IsTerminal},
+    io::{self, ErrorKind, IsTerminal},
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
 };
 
 use rustix::{
     fs::{FileType, Mode, OFlags},
-    net::{RecvFlags, SendFlags},
+    net::{RecvFlags, SendFlags, SocketType},
 };
 
 /// One end of the conversation, ready for the loop.
@@ -48,12 +48,14 @@ pub(super) enum Direction {
 impl Fd {
     /// Makes a descriptor of its own from a standard stream, which the caller may then replace.
     pub(super) fn open(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<Self> {
-        if let Ok(private) = Self::open_private(stream, direction) {
-            return Ok(private);
+        let kind = kind(stream)?;
+        match Self::open_private(stream, direction) {
+            Err(_) if matches!(kind, Kind::Pipe | Kind::Terminal) => {}
+            result => return result,
         }
         let mut shared = Self {
             fd: duplicate(stream)?,
-            kind: kind(stream)?,
+            kind,
             restore: None,
         };
         let flags = rustix::fs::fcntl_getfl(&shared.fd)?;
@@ -67,6 +69,11 @@ impl Fd {
     /// The same, but fails where it would have to change the flags of a shared description.
     pub(super) fn open_private(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<Self> {
         let kind = kind(stream)?;
+        if kind == Kind::Socket && rustix::net::sockopt::socket_type(stream)? != SocketType::STREAM
+        {
+            let message = "a socket that is no stream cuts messages into packets";
+            return Err(io::Error::new(ErrorKind::InvalidInput, message));
+        }
         let fd = match kind {
             Kind::Socket | Kind::Direct => duplicate(stream)?,
             Kind::Pipe | Kind::Terminal => reopen(stream, direction)?,
@@ -116,7 +123,10 @@ impl Fd {
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let count = match self.kind {
             Kind::Socket => {
-                let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+                // Rust's runtime ignores SIGPIPE; a program that embeds this may not.
+                let flags = SendFlags::DONTWAIT;
+                #[cfg(not(target_vendor = "apple"))]
+                let flags = flags | SendFlags::NOSIGNAL;
                 rustix::net::send(&self.fd, bytes, flags)?
             }
             _ => rustix::io::write(&self.fd, bytes)?,
@@ -156,6 +166,15 @@ pub(super) fn is_broken(stream: impl AsFd) -> bool {
 pub(super) fn dev_null() -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     Ok(rustix::fs::open("/dev/null", flags, Mode::empty())?)
+}
+
+/// Whether the error says that the peer is gone.
+pub(super) fn is_gone(error: &io::Error, kind: Kind) -> bool {
+    let hung_up = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
+    ) || (kind == Kind::Terminal && hung_up)
 }
 
 fn kind(stream: BorrowedFd<'_>) -> io::Result<Kind> {

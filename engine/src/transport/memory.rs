@@ -15,7 +15,8 @@ use crate::server::{
 /// is a complete loop of an agent that has its tools in its own process:
 ///
 /// ```
-/// use tightwire::{Memory, Server, schemars, serde};
+/// use std::{thread, time::Duration};
+/// use tightwire::{Call, Memory, Reply, Server, Tool, schemars, serde};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// #[serde(crate = "tightwire::serde")]
@@ -26,15 +27,33 @@ use crate::server::{
 /// }
 ///
 /// # fn main() -> tightwire::Result<()> {
+/// let lookup = Tool::new("lookup", |_: Call<'_>, reply: Reply<'_>| {
+///     let ticket = reply.defer();
+///     thread::spawn(move || {
+///         thread::sleep(Duration::from_millis(5)); // … a slow database …
+///         ticket.answer(|reply| reply.text("found"));
+///     });
+/// });
 /// let server = Server::new("in-process", "1.0.0")
 ///     .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
+///     .tool(lookup)
 ///     .freeze()?;
+///
+/// // A deferred answer wakes the thread that waits for it.
 /// let mut memory = Memory::new(&server);
+/// let agent = thread::current();
+/// memory.connection().set_waker(move || agent.unpark());
 ///
 /// // Ask: any number of requests, each on a line.
-/// for (id, (a, b)) in [(2, 3), (20, 22)].into_iter().enumerate() {
+/// for (id, call) in [
+///     r#""name":"add","arguments":{"a":2,"b":3}"#,
+///     r#""name":"lookup""#,
+/// ]
+/// .iter()
+/// .enumerate()
+/// {
 ///     let request = format!(
-///         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{a},"b":{b}}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+///         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{{call},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
 ///     );
 ///     memory.feed(request.as_bytes());
 ///     memory.feed(b"\n");
@@ -43,7 +62,7 @@ use crate::server::{
 /// // Work, until nothing is in flight any more.
 /// while memory.in_flight() > 0 {
 ///     if let Some(wait) = memory.poll() {
-///         std::thread::sleep(wait);
+///         thread::park_timeout(wait);
 ///     }
 /// }
 ///
@@ -55,7 +74,7 @@ use crate::server::{
 ///     .map(|line| line.split(r#""text":""#).nth(1).unwrap())
 ///     .map(|rest| rest.split('"').next().unwrap())
 ///     .collect();
-/// assert_eq!(texts, ["5", "42"]);
+/// assert_eq!(texts, ["5", "found"]);
 /// # Ok(())
 /// # }
 /// ```
@@ -107,7 +126,8 @@ impl Memory {
     }
 
     /// Does what is due, and sends the deferred answers that came in. How long until something
-    /// else is due, if anything is.
+    /// else is due, if anything is: a deferred answer may come in before, and then calls what
+    /// [`ServerConnection::set_waker`] was given.
     pub fn poll(&mut self) -> Option<Duration> {
         let now = self.clock.now();
         if self.connection.has_completions() {
@@ -208,4 +228,17 @@ fn unix_time() -> Duration {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
+}
+
+/// A clock that is cheap to read and right within some milliseconds: for what is suspiciously long.
+#[cfg(unix)]
+#[inline]
+pub(super) fn coarse_time() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::MonotonicCoarse;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }

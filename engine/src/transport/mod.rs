@@ -5,18 +5,24 @@
 //! jobs, completions, log lines.
 //!
 //! - [`memory`]: in the caller's loop.
-//! - `stdio`: stdin and stdout of the process, on the `event_loop`, with the `pool` for blocking
-//!   tools. What is specific to Unix is in these files alone.
+//! - `stdio`: stdin and stdout of the process, on the `event_loop` with its `input`, `output` and
+//!   `signals`, and the `pool` for blocking tools. What is specific to Unix is in these files alone.
 
 #[cfg(unix)]
 mod event_loop;
 #[cfg(unix)]
 mod fd;
 #[cfg(unix)]
+mod input;
+#[cfg(unix)]
 mod log;
 pub(crate) mod memory;
 #[cfg(unix)]
+mod output;
+#[cfg(unix)]
 mod pool;
+#[cfg(unix)]
+mod signals;
 #[cfg(unix)]
 mod spin;
 #[cfg(unix)]

@@ -51,11 +51,8 @@ impl Pool {
             if self.threads < self.threads_max && self.start_thread() {
                 state.idle += 1;
             } else if state.jobs.len() >= state.idle + self.queue_max {
-                state.jobs.retain(|job| !job.is_cancelled());
-                if state.jobs.len() >= state.idle + self.queue_max {
-                    drop(state);
-                    return job.refuse();
-                }
+                drop(state);
+                return job.refuse();
             }
         }
         if self.threads == 0 {
@@ -65,6 +62,24 @@ impl Pool {
         state.jobs.push_back(job);
         drop(state);
         shared.changed.notify_one();
+    }
+
+    /// Drops the jobs whose calls were cancelled while they waited.
+    pub(super) fn drop_cancelled(&self) {
+        let mut cancelled = Vec::new();
+        let mut state = self.shared.lock();
+        for _ in 0..state.jobs.len() {
+            if let Some(job) = state.jobs.pop_front() {
+                if job.is_cancelled() {
+                    cancelled.push(job);
+                } else {
+                    state.jobs.push_back(job);
+                }
+            }
+        }
+        drop(state);
+        // Outside of the lock: it takes its time.
+        drop(cancelled);
     }
 
     fn start_thread(&mut self) -> bool {

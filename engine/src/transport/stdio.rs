@@ -22,7 +22,9 @@ impl FrozenServer {
     /// [`Limits::drain_ms_max`](crate::Limits::drain_ms_max). A second signal ends the process at
     /// once.
     ///
-    /// From here on stdin is `/dev/null` and stdout is stderr for the rest of the process.
+    /// From here on stdin is `/dev/null` and stdout is stderr for the rest of the process. Panics
+    /// in handlers are told in a line on stderr that cannot block; the panic hook of the process is
+    /// called for all others.
     ///
     /// # Errors
     ///

@@ -1,0 +1,123 @@
+//! One case so many times in process: what `bench/instructions` has valgrind count.
+//!
+//!     instructions              the names of the cases
+//!     instructions CASE TIMES   runs one
+//!
+//! A case is a line that a connection answers, but for `tape`, the baseline: simd-json's tape of
+//! the line of `add`, and nothing else. Parsing changes a line, so each time begins by copying it
+//! into its buffer, in `tape` too: `copy` is that alone.
+
+use std::{env, hint::black_box, process::ExitCode};
+
+use simd_json::{Buffers, Tape};
+use tightwire::{Now, codec::LINE_PADDING};
+use tightwire_bench::{LineBuffer, connection, corpus, modern, server};
+
+fn main() -> ExitCode {
+    let cases = cases();
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [name, times] = arguments.as_slice() else {
+        for case in cases {
+            println!("{}", case.name);
+        }
+        return ExitCode::SUCCESS;
+    };
+    let case = cases.iter().find(|case| case.name == name);
+    let (Some(case), Ok(times)) = (case, times.parse()) else {
+        eprintln!("usage: instructions [CASE TIMES]");
+        return ExitCode::FAILURE;
+    };
+    match case.run {
+        Run::Copy => copy(&case.line, times),
+        Run::Tape => tape(&case.line, times),
+        Run::Call { answer } => call(&case.line, answer, times),
+    }
+    ExitCode::SUCCESS
+}
+
+struct Case {
+    name: &'static str,
+    line: String,
+    run: Run,
+}
+
+enum Run {
+    Copy,
+    Tape,
+    /// What the answer has somewhere.
+    Call {
+        answer: &'static str,
+    },
+}
+
+fn cases() -> Vec<Case> {
+    let messages = corpus();
+    let message = |name: &str| {
+        let message = messages.iter().find(|message| message.name == name);
+        message.expect("the corpus has it").line.clone()
+    };
+    let case = |name, line, run| Case { name, line, run };
+    let call = |name, line, answer| case(name, line, Run::Call { answer });
+    let complete = r#""resultType":"complete""#;
+    let add = message("add");
+    // Complete, with an id to answer, and no JSON: a comma too many.
+    let refused = format!("{},}}", &add[..add.len() - 1]);
+    vec![
+        case("copy", add.clone(), Run::Copy),
+        case("tape", add.clone(), Run::Tape),
+        call("add", add, r#""text":"5""#),
+        call("echo-4k-ascii", message("echo-4k-ascii"), "Sphinx"),
+        call("echo-4k-escapes", message("echo-4k-escapes"), r#"\""#),
+        call("echo-4k-unicode", message("echo-4k-unicode"), "東"),
+        call("echo-64k-ascii", message("echo-64k-ascii"), "Sphinx"),
+        call("tools-list", message("tools-list"), complete),
+        call("discover", message("discover"), complete),
+        call(
+            "boom",
+            modern("tools/call", r#""name":"boom","arguments":{},"#),
+            r#""isError":true"#,
+        ),
+        call("refused", refused, r#""id":1,"error":{"code":-32700"#),
+        call(
+            "unknown-tool",
+            modern("tools/call", r#""name":"none","arguments":{},"#),
+            r#""id":1,"error":{"code":-32602"#,
+        ),
+    ]
+}
+
+fn copy(line: &str, times: usize) {
+    let mut buffer = LineBuffer::new(line);
+    for _ in 0..times {
+        black_box(buffer.restore().as_bytes());
+    }
+}
+
+fn tape(line: &str, times: usize) {
+    let len = line.len();
+    let mut bytes = vec![0; len + LINE_PADDING];
+    let mut buffers = Buffers::new(len);
+    let mut spare = Tape(Vec::new());
+    for _ in 0..times {
+        bytes[..len].copy_from_slice(line.as_bytes());
+        let mut tape = spare.reset();
+        simd_json::fill_tape_padded(&mut bytes, len, &mut buffers, &mut tape)
+            .expect("the line is JSON");
+        black_box(&tape);
+        spare = tape.reset();
+    }
+}
+
+fn call(line: &str, answer: &str, times: usize) {
+    let server = server().freeze().expect("the server can be frozen");
+    let mut connection = connection(&server);
+    let mut buffer = LineBuffer::new(line);
+    let mut out = Vec::new();
+    for _ in 0..times {
+        out.clear();
+        connection.handle_line(black_box(Now::default()), buffer.restore(), &mut out);
+        black_box(&out);
+    }
+    let out = String::from_utf8_lossy(&out);
+    assert!(out.contains(answer), "not the answer to expect: {out}");
+}
