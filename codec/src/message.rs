@@ -140,6 +140,12 @@ impl<'a> Message<'a> {
         value: Value<'a>,
         wide: Option<&'a WideIntegers>,
     ) -> Result<Self, InvalidMessage<'a>> {
+        if let Some((id, method, params)) = value.usual_request()
+            && let Ok(id) = Id::read(id)
+        {
+            let params = Some(params);
+            return Ok(Self::Request(Request { id, method, params }));
+        }
         let Some(object) = value.as_object() else {
             return Err(InvalidMessage {
                 id: None,

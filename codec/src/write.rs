@@ -82,7 +82,15 @@ impl<'a> JsonWriter<'a> {
     /// Appends a float as a string for people: the shortest form that reads back, without a
     /// fraction where there is none (`"5"`, not `"5.0"`); infinities and NaN are words.
     #[inline]
+    #[allow(clippy::cast_possible_truncation)]
     pub fn f64_text(&mut self, value: f64) {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if value.fract() == 0.0 && value.abs() < EXACT && value != 0.0 {
+            self.out.push(b'"');
+            self.i64(value as i64);
+            self.out.push(b'"');
+            return;
+        }
         let mut buffer = zmij::Buffer::new();
         let text = buffer.format(value);
         self.out.push(b'"');
@@ -156,27 +164,23 @@ impl Write for Escaped<'_> {
     }
 }
 
-/// What a byte of a string is written as: so many of these bytes.
-#[derive(Clone, Copy)]
-struct Escape {
-    bytes: [u8; 8],
-    len: usize,
-}
-
-const ESCAPES: [Escape; 256] = {
+/// What each byte of a string is written as: up to seven bytes, the first lowest, and their number
+/// in the highest byte.
+static ESCAPES: [u64; 256] = {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut table = [Escape {
-        bytes: [0; 8],
-        len: 1,
-    }; 256];
+    const fn pack(bytes: [u8; 7], len: u8) -> u64 {
+        let [a, b, c, d, e, f, g] = bytes;
+        u64::from_le_bytes([a, b, c, d, e, f, g, len])
+    }
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        table[byte].bytes[0] = byte as u8;
-        if byte < 0x20 {
-            let hex = [HEX[byte >> 4], HEX[byte & 15]];
-            table[byte].bytes = [b'\\', b'u', b'0', b'0', hex[0], hex[1], 0, 0];
-            table[byte].len = 6;
-        }
+        table[byte] = if byte < 0x20 {
+            let (high, low) = (HEX[byte >> 4], HEX[byte & 15]);
+            pack([b'\\', b'u', b'0', b'0', high, low, 0], 6)
+        } else {
+            pack([byte as u8, 0, 0, 0, 0, 0, 0], 1)
+        };
         byte += 1;
     }
     let short = [
@@ -191,10 +195,7 @@ const ESCAPES: [Escape; 256] = {
     let mut index = 0;
     while index < short.len() {
         let (byte, letter) = short[index];
-        table[byte as usize] = Escape {
-            bytes: [b'\\', letter, 0, 0, 0, 0, 0, 0],
-            len: 2,
-        };
+        table[byte as usize] = pack([b'\\', letter, 0, 0, 0, 0, 0], 2);
         index += 1;
     }
     table
@@ -232,9 +233,11 @@ fn escape_block(out: &mut Vec<u8>, block: &[u8]) {
     let mut escaped = [0; BLOCK_ESCAPED];
     let mut len = 0;
     for byte in block {
-        let escape = &ESCAPES[usize::from(*byte)];
-        escaped[len..][..8].copy_from_slice(&escape.bytes);
-        len += escape.len;
+        let escape = ESCAPES[usize::from(*byte)];
+        if let Some(place) = escaped.get_mut(len..len + 8) {
+            place.copy_from_slice(&escape.to_le_bytes());
+        }
+        len += (escape >> 56) as usize;
     }
     out.extend_from_slice(&escaped[..len]);
 }
@@ -279,6 +282,11 @@ mod tests {
             (0.1 + 0.2, "0.30000000000000004"),
             (1e20, "1e+20"),
             (123_456_789.0, "123456789"),
+            (-4.0, "-4"),
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (9_007_199_254_740_991.0, "9007199254740991"),
+            (9_007_199_254_740_992.0, "9007199254740992"),
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-inf"),
         ] {

@@ -301,6 +301,9 @@ impl Core {
                 excerpt(name)
             ));
         }
+        if matches!(outcome, Outcome::Answered) && out.len() > start {
+            return;
+        }
         let expires = context.now.monotonic + self.registry.limits.deferred_max();
         self.settle(outcome, context, expires, None, start, out);
     }
