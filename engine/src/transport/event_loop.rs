@@ -46,9 +46,10 @@ const OUTPUT: Token = Token(1);
 const WAKER: Token = Token(2);
 pub(super) const SIGNAL: Token = Token(3);
 
-/// When nothing has come for so long, there is time to look whether anything was missed, and to
-/// give back memory.
+/// When nothing has come for so long, there is time to look whether anything was missed.
 pub(super) const QUIET_AFTER: Duration = Duration::from_millis(20);
+/// When no line has been served for so long, memory that long ones needed is given back.
+const RELEASE_AFTER: Duration = Duration::from_millis(250);
 /// Lines are served for so long before timers, answers and signals have their turn.
 const TURN_MAX: Duration = Duration::from_millis(10);
 /// Memory that long lines needed is kept for so many rounds, if it does not get quiet before.
@@ -69,6 +70,8 @@ pub(super) struct EventLoop {
     has_read: bool,
     /// Whether a line was served since the last wait.
     served: bool,
+    /// When the last line was served, on the coarse clock.
+    served_at: Duration,
     /// For how many rounds memory has been kept that long lines needed.
     rounds_large: u32,
     signals: Signals,
@@ -130,6 +133,7 @@ impl EventLoop {
             ),
             has_read: false,
             served: false,
+            served_at: Duration::ZERO,
             rounds_large: 0,
             log,
             signals,
@@ -226,6 +230,7 @@ impl EventLoop {
             serve(&mut self.connection, now, line, &mut self.output.bytes);
             self.served = true;
             let after = coarse_time();
+            self.served_at = after;
             self.connection.line_took(after.saturating_sub(before));
             before = after;
             self.submit_jobs();
@@ -377,7 +382,7 @@ impl EventLoop {
             }
         }
         self.input.doubt();
-        if events.is_empty() {
+        if coarse_time().saturating_sub(self.served_at) >= RELEASE_AFTER {
             self.release();
         }
         if self.stall_deadline().is_some() {
@@ -436,9 +441,9 @@ impl EventLoop {
         let deadlines = [self.due(), drain, stall];
         let deadline = deadlines.into_iter().flatten().min();
         let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
-        let to_do_when_quiet = self.input.guess == Guess::Drained || self.is_large();
-        let quiet = to_do_when_quiet.then_some(QUIET_AFTER);
-        let timeout = [timeout, quiet].into_iter().flatten().min()?;
+        let doubt = (self.input.guess == Guess::Drained).then_some(QUIET_AFTER);
+        let release = self.is_large().then_some(RELEASE_AFTER);
+        let timeout = [timeout, doubt, release].into_iter().flatten().min()?;
         // While the end waits for a reader, what it takes has to be looked for: see
         // `Output::look_at_reader`.
         let waits_for_reader = stall.is_some() && self.output.waiting() > 0;
