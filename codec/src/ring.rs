@@ -37,8 +37,9 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// The capacity that a ring has at first and goes back to.
-    const CAPACITY: usize = 64 * 1024;
+    /// The capacity that a ring has at first and goes back to: room for some lines of the size of
+    /// a pipe, so that an unfinished one is not moved for each.
+    const CAPACITY: usize = 256 * 1024;
     /// A buffer grown past this is given back as soon as the line that needed it is done.
     const CAPACITY_KEPT: usize = 1024 * 1024;
     /// The least room [`Ring::spare`] offers.
