@@ -5,6 +5,27 @@
 //!   builder              shared, constant            state machine: bytes in, bytes out
 //! ```
 
+/// The setters that everything with a definition has.
+macro_rules! described {
+    ($($type:ident)*) => {
+        $(impl $type {
+            /// Sets the description, which tells a model or a person what it is for.
+            #[must_use]
+            pub fn description(mut self, text: impl Into<String>) -> Self {
+                self.definition.description = Some(text.into());
+                self
+            }
+
+            /// Sets the name for people to read. Sent from 2025-06-18 on.
+            #[must_use]
+            pub fn title(mut self, text: impl Into<String>) -> Self {
+                self.definition.title = Some(text.into());
+                self
+            }
+        })*
+    };
+}
+
 pub(crate) mod batch;
 pub(crate) mod connection;
 mod deferred;

@@ -37,20 +37,6 @@ impl Prompt {
         }
     }
 
-    /// Sets the description.
-    #[must_use]
-    pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.definition.description = Some(text.into());
-        self
-    }
-
-    /// Sets the name for people to read. Sent from 2025-06-18 on.
-    #[must_use]
-    pub fn title(mut self, text: impl Into<String>) -> Self {
-        self.definition.title = Some(text.into());
-        self
-    }
-
     /// Adds an argument that must be given.
     #[must_use]
     pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
@@ -72,6 +58,8 @@ impl Prompt {
         self
     }
 }
+
+described!(Prompt);
 
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

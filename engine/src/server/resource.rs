@@ -32,20 +32,6 @@ pub struct ResourceTemplate {
 macro_rules! resource_builder {
     ($type:ident) => {
         impl $type {
-            /// Sets the description.
-            #[must_use]
-            pub fn description(mut self, text: impl Into<String>) -> Self {
-                self.definition.description = Some(text.into());
-                self
-            }
-
-            /// Sets the name for people to read. Sent from 2025-06-18 on.
-            #[must_use]
-            pub fn title(mut self, text: impl Into<String>) -> Self {
-                self.definition.title = Some(text.into());
-                self
-            }
-
             /// Sets the media type, which is sent in lists and with what is read.
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
@@ -81,6 +67,7 @@ macro_rules! resource_builder {
     };
 }
 
+described!(Resource ResourceTemplate);
 resource_builder!(Resource);
 resource_builder!(ResourceTemplate);
 

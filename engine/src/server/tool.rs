@@ -91,20 +91,6 @@ impl Tool {
         Self::new(name, handler).input_schema(input_schema_of::<A>())
     }
 
-    /// Sets the description, which tells a model when to use the tool.
-    #[must_use]
-    pub fn description(mut self, text: impl Into<String>) -> Self {
-        self.definition.description = Some(text.into());
-        self
-    }
-
-    /// Sets the name for people to read. Sent from 2025-06-18 on.
-    #[must_use]
-    pub fn title(mut self, text: impl Into<String>) -> Self {
-        self.definition.title = Some(text.into());
-        self
-    }
-
     /// Sets the input schema: JSON Schema 2020-12, of type object. It is checked when the server
     /// is frozen.
     #[must_use]
@@ -121,6 +107,8 @@ impl Tool {
         self
     }
 }
+
+described!(Tool);
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
