@@ -118,10 +118,8 @@ impl Core {
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let name = required_str(params.name, "name")?;
-        let arguments = match optional_object(params.arguments, "arguments")? {
-            Some(_) => params.arguments.unwrap_or(Value::EMPTY_OBJECT),
-            None => Value::EMPTY_OBJECT,
-        };
+        optional_object(params.arguments, "arguments")?;
+        let arguments = params.arguments.unwrap_or(Value::EMPTY_OBJECT);
         let registry = Arc::clone(&self.registry);
         let Some((place, tool)) = registry.tools.find(name) else {
             return Err(RpcError::invalid_params(format!(
@@ -178,13 +176,8 @@ impl Core {
                 uri,
                 variables: &[],
             };
-            self.read(
-                context,
-                &resource.handler,
-                read,
-                resource.mime_type.as_deref(),
-                out,
-            );
+            let mime_type = resource.mime_type.as_deref();
+            self.read(context, &resource.handler, read, mime_type, out);
             return Ok(());
         }
         for template in &registry.templates {
@@ -193,13 +186,8 @@ impl Core {
                     uri,
                     variables: &variables,
                 };
-                self.read(
-                    context,
-                    &template.handler,
-                    read,
-                    template.mime_type.as_deref(),
-                    out,
-                );
+                let mime_type = template.mime_type.as_deref();
+                self.read(context, &template.handler, read, mime_type, out);
                 return Ok(());
             }
         }

@@ -95,8 +95,7 @@ impl<'a> Answer<'a> {
     ) {
         let modern = self.call.version.era() == Era::Modern;
         let mut writer = JsonWriter::new(self.out);
-        writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        writer.id(&self.call.id);
+        begin_answer(&mut writer, &self.call.id);
         writer.raw(if modern { start_modern } else { start_legacy });
         write(&mut writer);
         writer.raw(if modern {
@@ -323,9 +322,15 @@ display_into_reply!(bool char i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usiz
 /// Writes the start of a result, up to its value.
 #[inline]
 pub(crate) fn begin_result(writer: &mut JsonWriter<'_>, id: &Id<'_>) {
+    begin_answer(writer, id);
+    writer.raw(b",\"result\":");
+}
+
+/// Writes the start of an answer, up to its id.
+#[inline]
+fn begin_answer(writer: &mut JsonWriter<'_>, id: &Id<'_>) {
     writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
     writer.id(id);
-    writer.raw(b",\"result\":");
 }
 
 /// Writes an error. Without an id, it says so the way the revision wants it: 2025-06-18 and before
