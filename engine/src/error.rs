@@ -30,6 +30,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A tool is asynchronous, and the server has no [`Server::executor`](crate::Server::executor).
+    NoExecutor {
+        /// The tool.
+        tool: String,
+    },
     /// A read, write or wait failed.
     Io {
         /// What was being done.
@@ -43,7 +48,6 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    #[cfg(unix)]
     pub(crate) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, source }
     }
@@ -58,6 +62,12 @@ impl fmt::Display for Error {
             }
             Self::Template { template, reason } => {
                 write!(f, "the URI template `{template}`: {reason}")
+            }
+            Self::NoExecutor { tool } => {
+                write!(
+                    f,
+                    "tool `{tool}` is asynchronous, and the server has no executor"
+                )
             }
             Self::Io { doing, source } => write!(f, "{doing}: {source}"),
         }

@@ -41,10 +41,21 @@ mod transport;
 
 pub use error::{Error, Result, RpcError};
 pub use limits::Limits;
-pub use protocol::version::{Era, ProtocolVersion};
+pub use model::{
+    form::{Field, TextFormat},
+    input::{Elicitation, IncludeContext, Inputs, Sampling, ToolChoice},
+};
+pub use protocol::{
+    capabilities::ClientCapabilities,
+    log_level::LogLevel,
+    version::{Era, ProtocolVersion},
+};
 pub use server::{
     FrozenServer, Server,
+    ask::{Answers, Ask, Elicited, Sampled},
     connection::{Now, ServerConnection},
+    context::{ClientInfo, Context, TraceContext},
+    executor::{AsyncAnswer, AsyncToolHandler, BoxFuture},
     handler::{Call, ToolHandler},
     job::Job,
     prompt::{GetPrompt, Prompt, PromptReply},

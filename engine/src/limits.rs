@@ -49,6 +49,18 @@ pub struct Limits {
     /// cancelled and answered with -32603. Default 600,000: longer than clients wait, so that
     /// only what was forgotten is met by it.
     pub deferred_ms_max: u64,
+    /// How long the client may take to answer what a call of a legacy session asks of it, in
+    /// milliseconds. After it the call fails. Default 600,000: people take their time.
+    pub ask_ms_max: u64,
+    /// How long a `requestState` is accepted after it was sent, in milliseconds. Default
+    /// 3,600,000: a question may wait for its user, and a state need not live for ever.
+    pub state_ms_max: u64,
+    /// Progress notifications that a request may send at once, and again each second; more are not
+    /// sent. Default 100: smoother than anybody can see.
+    pub progress_per_second_max: u32,
+    /// Log messages that a request may send at once, and again each second; more are not sent.
+    /// Default 1,000.
+    pub log_messages_per_second_max: u32,
     /// How long a function may hold the loop before a warning names it, in milliseconds. Default
     /// 100: by then other callers notice.
     pub inline_ms_warn: u64,
@@ -62,6 +74,10 @@ pub struct Limits {
 }
 
 impl Limits {
+    pub(crate) fn ask_max(&self) -> Duration {
+        Duration::from_millis(self.ask_ms_max)
+    }
+
     pub(crate) fn deferred_max(&self) -> Duration {
         Duration::from_millis(self.deferred_ms_max)
     }
@@ -80,6 +96,10 @@ impl Default for Limits {
             pool_threads_max: 16,
             pool_queue_max: 256,
             deferred_ms_max: 600_000,
+            ask_ms_max: 600_000,
+            state_ms_max: 3_600_000,
+            progress_per_second_max: 100,
+            log_messages_per_second_max: 1_000,
             inline_ms_warn: 100,
             spin_us_max: 30,
             drain_ms_max: 1_500,

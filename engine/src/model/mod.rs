@@ -1,6 +1,8 @@
 //! The shapes of the protocol's messages, a file per feature: what each revision has of them.
 
+pub(crate) mod form;
 pub(crate) mod implementation;
+pub(crate) mod input;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod tool;

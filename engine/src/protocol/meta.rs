@@ -6,30 +6,20 @@
 
 use tightwire_codec::{Object, Value};
 
+use super::log_level::LogLevel;
 use crate::error::RpcError;
 
 const PREFIX: &str = "io.modelcontextprotocol/";
 
 /// The keys of `_meta` that the protocol reserves for requests.
 pub(crate) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-const PROGRESS_TOKEN: &str = "progressToken";
+pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
 /// The key of a result's `_meta` under which a server names itself.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-
-const LOG_LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
 
 /// The reserved members of a request's `_meta`, of whatever type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -105,13 +95,11 @@ impl<'a> Meta<'a> {
             check_implementation(info)?;
         }
         if let Some(level) = self.log_level
-            && !level
-                .as_str()
-                .is_some_and(|level| LOG_LEVELS.contains(&level))
+            && level.as_str().and_then(LogLevel::parse).is_none()
         {
             return Err(RpcError::invalid_params(format!(
                 "_meta[\"{LOG_LEVEL}\"] must be one of {}",
-                LOG_LEVELS.join(", ")
+                LogLevel::names()
             )));
         }
         Ok(())

@@ -18,6 +18,7 @@ pub(crate) enum Method {
     ResourcesRead,
     PromptsList,
     PromptsGet,
+    LoggingSetLevel,
 }
 
 /// A notification that a client may send.
@@ -29,11 +30,20 @@ pub(crate) enum ClientNotification {
 
 /// The method whose mere name makes a request a modern one.
 pub(crate) const DISCOVER: &str = "server/discover";
+/// Notifications that a server sends.
+pub(crate) const PROGRESS: &str = "notifications/progress";
+pub(crate) const LOG_MESSAGE: &str = "notifications/message";
+pub(crate) const CANCELLED: &str = "notifications/cancelled";
+/// Requests that a server makes: within a result in the modern era, by themselves in the legacy
+/// one.
+pub(crate) const ELICIT: &str = "elicitation/create";
+pub(crate) const CREATE_MESSAGE: &str = "sampling/createMessage";
+pub(crate) const LIST_ROOTS: &str = "roots/list";
 /// The method that opens a legacy session.
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: Table<Self, 10> = Table::build([
+    const TABLE: Table<Self, 11> = Table::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -44,6 +54,7 @@ impl Method {
         ("resources/read", Self::ResourcesRead),
         ("prompts/list", Self::PromptsList),
         ("prompts/get", Self::PromptsGet),
+        ("logging/setLevel", Self::LoggingSetLevel),
     ]);
 
     /// The method of this name, if it exists in this era.
@@ -53,10 +64,25 @@ impl Method {
         method.exists_in(era).then_some(method)
     }
 
+    /// The name of the method.
+    pub(crate) fn as_str(self) -> &'static str {
+        let entries = Self::TABLE.entries.iter();
+        let mut found = entries.filter(|(_, method)| *method == self);
+        found.next().map_or("", |(name, _)| name)
+    }
+
+    /// The parameter that names what the method is about.
+    pub(crate) fn name_key(self) -> &'static str {
+        match self {
+            Self::ResourcesRead => "uri",
+            _ => "name",
+        }
+    }
+
     fn exists_in(self, era: Era) -> bool {
         match self {
             Self::Discover => era == Era::Modern,
-            Self::Initialize | Self::Ping => era == Era::Legacy,
+            Self::Initialize | Self::Ping | Self::LoggingSetLevel => era == Era::Legacy,
             Self::ToolsList
             | Self::ToolsCall
             | Self::ResourcesList
@@ -71,7 +97,7 @@ impl Method {
 impl ClientNotification {
     const TABLE: Table<Self, 2> = Table::build([
         ("notifications/initialized", Self::Initialized),
-        ("notifications/cancelled", Self::Cancelled),
+        (CANCELLED, Self::Cancelled),
     ]);
 
     /// The notification of this name.
@@ -141,7 +167,9 @@ mod tests {
             let found = eras.map(|era| Method::find(name, era).is_some());
             match method {
                 Method::Discover => assert_eq!(found, [true, false]),
-                Method::Initialize | Method::Ping => assert_eq!(found, [false, true]),
+                Method::Initialize | Method::Ping | Method::LoggingSetLevel => {
+                    assert_eq!(found, [false, true]);
+                }
                 _ => assert_eq!(found, [true, true], "{name}"),
             }
         }

@@ -17,6 +17,9 @@ pub(crate) struct Params<'a> {
     pub(crate) protocol_version: Option<Value<'a>>,
     pub(crate) capabilities: Option<Value<'a>>,
     pub(crate) client_info: Option<Value<'a>>,
+    pub(crate) level: Option<Value<'a>>,
+    pub(crate) input_responses: Option<Value<'a>>,
+    pub(crate) request_state: Option<Value<'a>>,
     duplicate: Option<&'static str>,
 }
 
@@ -35,6 +38,9 @@ impl<'a> Params<'a> {
                 "protocolVersion" => (&mut read.protocol_version, "protocolVersion"),
                 "capabilities" => (&mut read.capabilities, "capabilities"),
                 "clientInfo" => (&mut read.client_info, "clientInfo"),
+                "level" => (&mut read.level, "level"),
+                "inputResponses" => (&mut read.input_responses, "inputResponses"),
+                "requestState" => (&mut read.request_state, "requestState"),
                 _ => continue,
             };
             if slot.replace(value).is_some() {
@@ -42,6 +48,12 @@ impl<'a> Params<'a> {
             }
         }
         read
+    }
+
+    /// Whether the request carries what an earlier one was answered to ask for.
+    #[inline]
+    pub(crate) fn has_input(&self) -> bool {
+        self.input_responses.is_some() || self.request_state.is_some()
     }
 
     /// Refuses parameters that are there twice: which of the two was meant is unknown, and another

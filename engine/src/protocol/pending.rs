@@ -135,6 +135,17 @@ impl<T> Pending<T> {
         }
     }
 
+    /// The state of the request with this serial number.
+    pub(crate) fn state_mut(&mut self, serial: u64) -> Option<&mut T> {
+        let found = self.entries.iter_mut().find(|entry| entry.serial == serial);
+        found.map(|entry| &mut entry.state)
+    }
+
+    /// The first request that is in such a state.
+    pub(crate) fn find_mut(&mut self, is: impl Fn(&T) -> bool) -> Option<&mut Entry<T>> {
+        self.entries.iter_mut().find(|entry| is(&entry.state))
+    }
+
     /// How many requests are in such a state.
     pub(crate) fn count(&self, is: impl Fn(&T) -> bool) -> usize {
         self.entries.iter().filter(|entry| is(&entry.state)).count()

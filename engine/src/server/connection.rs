@@ -13,7 +13,11 @@
 //! in the siblings `modern` and `legacy`; what each method does, in `dispatch`; what becomes of
 //! requests whose answer is deferred, in `deferred`.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use tightwire_codec::{
     Array, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
@@ -22,8 +26,9 @@ use tightwire_codec::{
 
 use super::{
     batch::{BatchKey, Batches, end_with_comma},
+    context::Outbox,
     deferred::Waiting,
-    dispatch::{Context, Ran},
+    dispatch::{Ran, Serving},
     excerpt,
     job::Job,
     legacy::Session,
@@ -78,6 +83,9 @@ impl ServerConnection {
                 completions: Arc::default(),
                 completed: VecDeque::new(),
                 jobs: VecDeque::new(),
+                outbox: Mutex::default(),
+                notices: Vec::new(),
+                questions: 0,
                 log: Log::default(),
                 serial: 0,
                 ran: None,
@@ -306,6 +314,12 @@ pub(super) struct Core {
     pub(super) ran: Option<Ran>,
     /// Whether a call was cancelled or given up since that was asked for.
     pub(super) cancelled: bool,
+    /// What the handler that runs leaves besides its answer.
+    pub(super) outbox: Mutex<Outbox>,
+    /// Notifications and requests that come of a batch, and do not wait for the rest of it.
+    pub(super) notices: Vec<u8>,
+    /// How many requests the client was sent: the id of the last.
+    pub(super) questions: u64,
 }
 
 impl Core {
@@ -367,6 +381,7 @@ impl Core {
                 Ok(Message::Notification(notification)) => {
                     self.handle_notification(&notification, wide, out);
                 }
+                Ok(Message::Response(response)) => self.handle_response(now, &response, out),
                 message => self.handle_message(now, message, wide, Some(key), &mut answers),
             }
             end_with_comma(&mut answers);
@@ -374,6 +389,7 @@ impl Core {
         if self.ran.is_some() {
             self.ran = Some(Ran::Batch);
         }
+        out.append(&mut self.notices);
         // A batch may cancel what it asked for itself: what is left of it is in the table.
         let outstanding = self.pending.count(|waiting| waiting.batch == Some(key));
         self.batches.close(key, answers, outstanding, out);
@@ -393,8 +409,7 @@ impl Core {
             Ok(Message::Notification(notification)) => {
                 self.handle_notification(&notification, wide, out);
             }
-            // It answers nothing that was asked: no request of ours is open.
-            Ok(Message::Response(_)) => {}
+            Ok(Message::Response(response)) => self.handle_response(now, &response, out),
             Err(invalid) => {
                 let error = RpcError::invalid_request(format!("Invalid request: {}", invalid.kind));
                 self.error(invalid.id.as_ref(), &error, out);
@@ -423,13 +438,15 @@ impl Core {
                 Ok(admitted)
             });
         let served = admitted.and_then(|(version, method)| {
-            let context = Context {
+            let serving = Serving {
                 now,
                 id: request.id,
                 version,
+                method,
                 batch,
+                again: None,
             };
-            self.dispatch(method, &params, &context, out)
+            self.dispatch(&params, &serving, out)
         });
         if let Err(error) = served {
             self.error(Some(&request.id), &error, out);
@@ -488,6 +505,7 @@ impl Core {
                     .request_id
                     .and_then(|id| Id::read_wide(id, wide).ok());
                 if let Some(entry) = id.and_then(|id| self.pending.remove(&id)) {
+                    self.take_back_questions(&entry.state, out);
                     if let Some(key) = entry.state.batch {
                         self.batches.settle(key, None, out);
                     }

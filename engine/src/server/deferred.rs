@@ -5,14 +5,18 @@ use std::{fmt, time::Duration};
 use super::{
     batch::BatchKey,
     connection::{Core, Now},
-    dispatch::{Context, Ran},
+    context::{NoticeKind, notices_max},
+    dispatch::{Ran, Serving},
     handler::guard,
+    question::Asking,
+    registry::Registry,
     reply::{Answer, Answering, Continuation, Outcome, Reply, unanswered, write_error},
     ticket::{Cancellation, Completion, CompletionKind},
 };
 use crate::{
     error::RpcError,
     protocol::{
+        method::Method,
         pending::{Entry, IdBuf},
         version::ProtocolVersion,
     },
@@ -21,11 +25,16 @@ use crate::{
 /// What a request in flight waits for.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    version: ProtocolVersion,
+    pub(super) version: ProtocolVersion,
+    pub(super) method: Method,
     pub(super) batch: Option<BatchKey>,
+    /// When its handler was called, on the monotonic clock.
+    started: Duration,
     /// When the time of a deferred answer is up, on the monotonic clock.
     expires: Duration,
-    what: Awaited,
+    /// How many notices of each kind it has sent.
+    sent: [u32; 2],
+    pub(super) what: Awaited,
 }
 
 pub(super) enum Awaited {
@@ -35,9 +44,23 @@ pub(super) enum Awaited {
         then: Continuation,
         cancellation: Option<Cancellation>,
     },
+    /// The client's answers to what it was asked.
+    Answers(Box<Asking>),
 }
 
 impl Waiting {
+    pub(super) fn new(serving: &Serving<'_>, expires: Duration, what: Awaited) -> Self {
+        Self {
+            version: serving.version,
+            method: serving.method,
+            batch: serving.batch,
+            started: serving.now.monotonic,
+            expires,
+            sent: [0; 2],
+            what,
+        }
+    }
+
     /// Gives up the request: whoever works on it is told, and what would continue it is dropped.
     pub(super) fn give_up(self) {
         let cancellation = match self.what {
@@ -48,10 +71,20 @@ impl Waiting {
                 forget(then);
                 cancellation
             }
+            Awaited::Answers(_) => None,
         };
         if let Some(cancellation) = cancellation {
             cancellation.cancel();
         }
+    }
+
+    /// Whether it may send one more notice by now.
+    fn may_send(&mut self, kind: NoticeKind, now: Now, registry: &Registry) -> bool {
+        let elapsed = now.monotonic.saturating_sub(self.started);
+        let sent = &mut self.sent[kind as usize];
+        let may = *sent < notices_max(registry, kind, elapsed);
+        *sent += u32::from(may);
+        may
     }
 }
 
@@ -65,14 +98,15 @@ impl fmt::Debug for Awaited {
         match self {
             Self::Ticket(_) => f.write_str("Ticket"),
             Self::Delay { due, .. } => f.debug_tuple("Delay").field(due).finish(),
+            Self::Answers(_) => f.write_str("Answers"),
         }
     }
 }
 
 impl Waiting {
-    fn deadline(&self) -> Duration {
+    pub(super) fn deadline(&self) -> Duration {
         match &self.what {
-            Awaited::Ticket(_) => self.expires,
+            Awaited::Ticket(_) | Awaited::Answers(_) => self.expires,
             Awaited::Delay { due, .. } => self.expires.min(*due),
         }
     }
@@ -82,6 +116,7 @@ impl Waiting {
         let cancellation = match &self.what {
             Awaited::Ticket(cancellation) => Some(cancellation.clone()),
             Awaited::Delay { cancellation, .. } => cancellation.clone(),
+            Awaited::Answers(_) => None,
         };
         self.what = Awaited::Delay {
             due,
@@ -97,7 +132,7 @@ impl Core {
     pub(super) fn settle(
         &mut self,
         outcome: Outcome,
-        context: &Context<'_>,
+        serving: &Serving<'_>,
         expires: Duration,
         cancellation: Option<Cancellation>,
         start: usize,
@@ -106,25 +141,23 @@ impl Core {
         let what = match outcome {
             Outcome::Answered => {
                 if out.len() == start {
-                    self.error(Some(&context.id), &unanswered(), out);
+                    self.error(Some(&serving.id), &unanswered(), out);
                 }
                 return;
             }
             Outcome::Deferred(cancellation) => Awaited::Ticket(cancellation),
             Outcome::After(delay, then) => Awaited::Delay {
-                due: context.now.monotonic.saturating_add(delay),
+                due: serving.now.monotonic.saturating_add(delay),
                 then,
                 cancellation,
             },
+            Outcome::Ask(required) => {
+                return self.ask_client(*required, serving, out);
+            }
         };
-        let waiting = Waiting {
-            version: context.version,
-            batch: context.batch,
-            expires,
-            what,
-        };
+        let waiting = Waiting::new(serving, expires, what);
         self.pending.insert(Entry {
-            id: IdBuf::new(&context.id),
+            id: IdBuf::new(&serving.id),
             serial: self.serial,
             deadline: waiting.deadline(),
             state: waiting,
@@ -158,38 +191,23 @@ impl Core {
         state: Waiting,
         out: &mut Vec<u8>,
     ) -> bool {
-        let Waiting {
-            version,
-            batch,
-            expires,
-            what,
-        } = state;
-        let context = Context {
+        let serving = Serving {
             now,
             id: id.as_id(),
-            version,
-            batch,
+            version: state.version,
+            method: state.method,
+            batch: state.batch,
+            again: None,
         };
-        let (then, cancellation) = match what {
+        let expires = state.expires;
+        let (then, cancellation) = match state.what {
             Awaited::Delay {
                 due,
                 then,
                 cancellation,
             } if due <= now.monotonic => (then, cancellation),
             what => {
-                let given_up = Waiting {
-                    version,
-                    batch,
-                    expires,
-                    what,
-                };
-                given_up.give_up();
-                self.cancelled = true;
-                let error = RpcError::internal(format!(
-                    "no answer within {} ms",
-                    self.registry.limits.deferred_ms_max
-                ));
-                write_error(out, Some(&context.id), version, &error);
+                self.give_up_late(Waiting { what, ..state }, &serving, out);
                 return false;
             }
         };
@@ -198,12 +216,13 @@ impl Core {
         let start = out.len();
         let mut outcome = Outcome::Answered;
         let answering = Answering {
-            id: context.id,
-            version,
+            id: serving.id,
+            version: serving.version,
             serial: self.serial,
             registry: &self.registry,
             completions: &self.completions,
             cancellation: cancellation.as_ref(),
+            outbox: None,
         };
         let result = guard(|| then(Reply::new(Answer::new(out, answering, &mut outcome))));
         if let Err(message) = result {
@@ -211,8 +230,23 @@ impl Core {
                 .push(&format!("a delayed answer panicked: {message}"));
         }
         let kept = !matches!(outcome, Outcome::Answered);
-        self.settle(outcome, &context, expires, cancellation, start, out);
+        self.settle(outcome, &serving, expires, cancellation, start, out);
         kept
+    }
+
+    /// Gives up a request whose time is up, and says so.
+    fn give_up_late(&mut self, state: Waiting, serving: &Serving<'_>, out: &mut Vec<u8>) {
+        let ms = state.expires.saturating_sub(state.started).as_millis();
+        let is_question = matches!(state.what, Awaited::Answers(_));
+        self.take_back_questions(&state, out);
+        state.give_up();
+        self.cancelled = true;
+        if is_question {
+            let text = format!("the client did not answer within {ms} ms");
+            return self.fail(serving, &text, out);
+        }
+        let error = RpcError::internal(format!("no answer within {ms} ms"));
+        write_error(out, Some(&serving.id), serving.version, &error);
     }
 
     pub(super) fn handle_completion(
@@ -224,6 +258,25 @@ impl Core {
         let Completion { serial, kind } = completion;
         match kind {
             CompletionKind::Log(line) => self.log.push(&line),
+            CompletionKind::Notice(kind, notice) => {
+                let waiting = self.pending.state_mut(serial);
+                if waiting.is_some_and(|waiting| waiting.may_send(kind, now, &self.registry)) {
+                    out.extend_from_slice(&notice);
+                }
+            }
+            CompletionKind::Ask(required) => {
+                if let Some(Entry { id, state, .. }) = self.pending.remove_serial(serial) {
+                    let serving = Serving {
+                        now,
+                        id: id.as_id(),
+                        version: state.version,
+                        method: state.method,
+                        batch: state.batch,
+                        again: None,
+                    };
+                    self.ask_client(*required, &serving, out);
+                }
+            }
             CompletionKind::Answer(answer) => {
                 let Some(entry) = self.pending.remove_serial(serial) else {
                     // Cancelled, or given up.

@@ -1,39 +1,66 @@
 //! What each method does with an admitted request.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
-use tightwire_codec::{Id, JsonWriter, Object, Value};
+use tightwire_codec::{Id, JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Value};
 
 use super::{
+    ask::Given,
     batch::BatchKey,
     connection::{Core, Now},
+    context::{Asked, Context},
     excerpt,
     handler::{Call, guard},
-    job::Job,
-    prompt::{GetPrompt, PromptReply, check_arguments},
+    job::{Job, Target},
+    prompt::check_arguments,
     registry::PerVersion,
     reply::{Answer, Answering, Outcome, Reply, begin_result},
-    resource::{Read, ReadHandler, ReadReply, not_found},
-    tool::Execution,
+    resource::not_found,
+    seal::bind,
+    tool::{Execution, Function},
 };
 use crate::{
     error::RpcError,
     protocol::{
+        log_level::LogLevel,
         method::Method,
         params::{Params, optional_object, required_str},
-        version::ProtocolVersion,
+        version::{Era, ProtocolVersion},
     },
     schema::describe,
 };
 
 /// A request on its way through dispatch.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'a> {
+pub(super) struct Serving<'a> {
     pub(super) now: Now,
     pub(super) id: Id<'a>,
     pub(super) version: ProtocolVersion,
+    pub(super) method: Method,
     pub(super) batch: Option<BatchKey>,
+    /// If it is served once more, now that the client has answered.
+    pub(super) again: Option<Again<'a>>,
+}
+
+/// A request of a legacy session that is served once more.
+#[derive(Clone, Copy)]
+pub(super) struct Again<'a> {
+    /// What was known when the client was asked.
+    pub(super) payload: Option<&'a str>,
+}
+
+/// A handler about to run.
+pub(super) struct Run<'a> {
+    what: Ran,
+    asked: Asked<'a>,
+    meta: Option<Object<'a>>,
+    given: Given<'a>,
+    /// How long it may take, where that is its own.
+    timeout: Option<Duration>,
 }
 
 /// What of the user's ran in the loop last.
@@ -68,24 +95,23 @@ impl Core {
     #[inline]
     pub(super) fn dispatch(
         &mut self,
-        method: Method,
         params: &Params<'_>,
-        context: &Context<'_>,
+        serving: &Serving<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let features = self.registry.features;
-        match method {
+        match serving.method {
             Method::Initialize => {
                 let version = self.session.initialize(params)?;
-                constant(&self.registry.initialize[version.index()], context, out);
+                constant(&self.registry.initialize[version.index()], serving, out);
                 Ok(())
             }
             Method::Ping => {
-                constant(b"{}}\n", context, out);
+                constant(b"{}}\n", serving, out);
                 Ok(())
             }
             Method::Discover => {
-                constant(&self.registry.discover, context, out);
+                constant(&self.registry.discover, serving, out);
                 Ok(())
             }
             Method::ToolsList | Method::ToolsCall if !features.tools => Err(no_feature("tools")),
@@ -97,15 +123,99 @@ impl Core {
             Method::PromptsList | Method::PromptsGet if !features.prompts => {
                 Err(no_feature("prompts"))
             }
-            Method::ToolsList => list(&self.registry.tools_list, params, context, out),
-            Method::ToolsCall => self.call_tool(params, context, out),
-            Method::ResourcesList => list(&self.registry.resources_list, params, context, out),
-            Method::ResourceTemplatesList => {
-                list(&self.registry.templates_list, params, context, out)
+            Method::ToolsList => list(&self.registry.tools_list, params, serving, out),
+            Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet => {
+                self.with_given(params, serving, out)
             }
-            Method::ResourcesRead => self.read_resource(params, context, out),
-            Method::PromptsList => list(&self.registry.prompts_list, params, context, out),
-            Method::PromptsGet => self.get_prompt(params, context, out),
+            Method::ResourcesList => list(&self.registry.resources_list, params, serving, out),
+            Method::ResourceTemplatesList => {
+                list(&self.registry.templates_list, params, serving, out)
+            }
+            Method::PromptsList => list(&self.registry.prompts_list, params, serving, out),
+            Method::LoggingSetLevel if features.logging => self.set_log_level(params, serving, out),
+            Method::LoggingSetLevel => Err(no_feature("logging")),
+        }
+    }
+
+    /// Serves a request for which the client may be asked back, with what it has answered so far.
+    ///
+    /// Specification: 2026-07-28, `basic/patterns/mrtr`.
+    #[inline]
+    fn with_given(
+        &mut self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        if !params.has_input() && serving.again.is_none() {
+            return self.serve(params, serving, Given::default(), out);
+        }
+        self.with_input(params, serving, out)
+    }
+
+    #[cold]
+    fn with_input(
+        &mut self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let payload = match (serving.version.era(), serving.again) {
+            (Era::Modern, _) => self.open_state(params, serving)?,
+            (Era::Legacy, Some(again)) => again.payload.map(|payload| payload.as_bytes().to_vec()),
+            // The era knows neither.
+            (Era::Legacy, None) => {
+                return self.serve(params, serving, Given::default(), out);
+            }
+        };
+        let responses = optional_object(params.input_responses, "inputResponses")?;
+        let Some(mut payload) = payload else {
+            let given = Given::read(responses, None);
+            return self.serve(params, serving, given, out);
+        };
+        let len = payload.len();
+        payload.resize(len + LINE_PADDING, 0);
+        let mut parser = Parser::new(ParserLimits {
+            nesting_max: self.registry.limits.nesting_max.saturating_add(2),
+            values_max: usize::MAX,
+        });
+        let mut line = Line::padded(&mut payload, len).ok_or_else(unreadable_state)?;
+        let document = parser.parse(&mut line).map_err(|_| unreadable_state())?;
+        let given = Given::read(responses, document.root().as_object());
+        self.serve(params, serving, given, out)
+    }
+
+    /// The payload of the request's state.
+    fn open_state(
+        &self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+    ) -> Result<Option<Vec<u8>>, RpcError> {
+        if params.request_state.is_none() {
+            return Ok(None);
+        }
+        let state = required_str(params.request_state, "requestState")?;
+        let name = match serving.method {
+            Method::ResourcesRead => required_str(params.uri, "uri")?,
+            _ => required_str(params.name, "name")?,
+        };
+        let binding = bind("", serving.method.as_str(), name, params.arguments);
+        let now = serving.now.unix_ms;
+        self.registry.seal.open(state, &binding, now).map(Some)
+    }
+
+    #[inline]
+    fn serve(
+        &mut self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        given: Given<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        match serving.method {
+            Method::ResourcesRead => self.read_resource(params, serving, given, out),
+            Method::PromptsGet => self.get_prompt(params, serving, given, out),
+            _ => self.call_tool(params, serving, given, out),
         }
     }
 
@@ -114,7 +224,8 @@ impl Core {
     fn call_tool(
         &mut self,
         params: &Params<'_>,
-        context: &Context<'_>,
+        serving: &Serving<'_>,
+        given: Given<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let name = required_str(params.name, "name")?;
@@ -127,35 +238,39 @@ impl Core {
                 excerpt(name)
             )));
         };
-        self.check_room(&context.id, tool.execution == Execution::Blocking)?;
-        let call = Call {
-            name: &tool.name,
-            arguments,
+        self.check_room(&serving.id, tool.execution != Execution::Inline)?;
+        let run = Run {
+            what: Ran::Tool(place),
+            asked: Asked {
+                method: Method::ToolsCall,
+                name: &tool.name,
+                arguments: params.arguments,
+            },
             meta: params.meta.and_then(Value::as_object),
-            cancellation: None,
+            given,
+            timeout: tool.timeout,
         };
         if !tool.schema.is_valid(arguments) {
             let text = describe(&tool.name, &tool.schema.problems(arguments));
-            self.run(context, Ran::Tool(place), name, out, |answer| {
+            self.run(serving, &run, out, |_, answer| {
                 Reply::new(answer).error(text);
             });
             self.ran = None;
             return Ok(());
         }
-        match tool.execution {
-            Execution::Inline => {
-                self.run(context, Ran::Tool(place), name, out, |answer| {
-                    tool.handler.call(call, Reply::new(answer));
+        match (&tool.function, tool.execution) {
+            (Function::Sync(handler), Execution::Inline) => {
+                self.run(serving, &run, out, |context, answer| {
+                    let call = Call {
+                        name: &tool.name,
+                        arguments,
+                        context,
+                    };
+                    handler.call(call, Reply::new(answer));
                 });
             }
-            Execution::Blocking => {
-                let mut job = None;
-                let serial = self.serial + 1;
-                self.run(context, Ran::Tool(place), name, out, |answer| {
-                    let ticket = Reply::new(answer).defer();
-                    job = Some(Job::new(&registry, place, &call, ticket, serial));
-                });
-                self.jobs.extend(job);
+            (_, execution) => {
+                self.run_elsewhere(serving, &run, Target::Tool(place), execution, out);
             }
         }
         Ok(())
@@ -165,78 +280,106 @@ impl Core {
     fn read_resource(
         &mut self,
         params: &Params<'_>,
-        context: &Context<'_>,
+        serving: &Serving<'_>,
+        given: Given<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let uri = required_str(params.uri, "uri")?;
-        self.check_room(&context.id, false)?;
         let registry = Arc::clone(&self.registry);
-        if let Some((_, resource)) = registry.resources.find(uri) {
-            let read = Read {
-                uri,
-                variables: &[],
-            };
-            let mime_type = resource.mime_type.as_deref();
-            self.read(context, &resource.handler, read, mime_type, out);
-            return Ok(());
-        }
-        for template in &registry.templates {
-            if let Some(variables) = template.template.matches(uri) {
-                let read = Read {
-                    uri,
-                    variables: &variables,
-                };
-                let mime_type = template.mime_type.as_deref();
-                self.read(context, &template.handler, read, mime_type, out);
-                return Ok(());
-            }
-        }
-        Err(not_found(context.version, uri))
-    }
-
-    fn read(
-        &mut self,
-        context: &Context<'_>,
-        handler: &ReadHandler,
-        read: Read<'_>,
-        mime_type: Option<&str>,
-        out: &mut Vec<u8>,
-    ) {
-        self.run(context, Ran::Resource, read.uri, out, |answer| {
-            let reply = ReadReply {
-                answer,
-                uri: read.uri,
-                mime_type,
-            };
-            handler(read, reply);
+        let exact = registry
+            .resources
+            .find(uri)
+            .map(|(place, resource)| (Target::Resource(place), resource.execution, Vec::new()));
+        let found = exact.or_else(|| {
+            let templates = registry.templates.iter().enumerate();
+            templates.into_iter().find_map(|(place, template)| {
+                let variables = template.template.matches(uri)?;
+                Some((Target::Template(place), template.execution, variables))
+            })
         });
+        let Some((target, execution, variables)) = found else {
+            return Err(not_found(serving.version, uri));
+        };
+        self.check_room(&serving.id, execution != Execution::Inline)?;
+        let run = Run {
+            what: Ran::Resource,
+            asked: Asked {
+                method: Method::ResourcesRead,
+                name: uri,
+                arguments: None,
+            },
+            meta: params.meta.and_then(Value::as_object),
+            given,
+            timeout: None,
+        };
+        if execution == Execution::Inline {
+            self.run(serving, &run, out, |context, answer| {
+                target.read(&registry, uri, &variables, context, answer);
+            });
+        } else {
+            self.run_elsewhere(serving, &run, target, execution, out);
+        }
+        Ok(())
     }
 
     /// Specification: `server/prompts`, Getting a Prompt.
     fn get_prompt(
         &mut self,
         params: &Params<'_>,
-        context: &Context<'_>,
+        serving: &Serving<'_>,
+        given: Given<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let name = required_str(params.name, "name")?;
         let arguments = optional_object(params.arguments, "arguments")?.unwrap_or(Object::EMPTY);
         let registry = Arc::clone(&self.registry);
-        let Some((_, prompt)) = registry.prompts.find(name) else {
+        let Some((place, prompt)) = registry.prompts.find(name) else {
             return Err(RpcError::invalid_params(format!(
                 "Unknown prompt: {}",
                 excerpt(name)
             )));
         };
         check_arguments(&prompt.definition, arguments)?;
-        self.check_room(&context.id, false)?;
-        self.run(context, Ran::Prompt, name, out, |answer| {
-            let reply = PromptReply {
-                answer,
-                description: prompt.definition.description.as_deref(),
-            };
-            (prompt.handler)(GetPrompt { arguments }, reply);
-        });
+        self.check_room(&serving.id, prompt.execution != Execution::Inline)?;
+        let run = Run {
+            what: Ran::Prompt,
+            asked: Asked {
+                method: Method::PromptsGet,
+                name,
+                arguments: params.arguments,
+            },
+            meta: params.meta.and_then(Value::as_object),
+            given,
+            timeout: None,
+        };
+        let target = Target::Prompt(place);
+        if prompt.execution == Execution::Inline {
+            self.run(serving, &run, out, |context, answer| {
+                target.get(&registry, arguments, context, answer);
+            });
+        } else {
+            self.run_elsewhere(serving, &run, target, prompt.execution, out);
+        }
+        Ok(())
+    }
+
+    /// Specification: 2025-11-25, `server/utilities/logging`, Setting Log Level.
+    fn set_log_level(
+        &self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let level = required_str(params.level, "level")?;
+        let level = LogLevel::parse(level).ok_or_else(|| {
+            RpcError::invalid_params(format!(
+                "params.level must be one of {}, not {}",
+                LogLevel::names(),
+                excerpt(level)
+            ))
+        })?;
+        self.session.client().set_log_level(level);
+        constant(b"{}}\n", serving, out);
         Ok(())
     }
 
@@ -261,47 +404,119 @@ impl Core {
 
     /// Runs a handler, guarded, and keeps what it deferred.
     #[inline]
-    fn run(
+    pub(super) fn run(
         &mut self,
-        context: &Context<'_>,
-        what: Ran,
-        name: &str,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
         out: &mut Vec<u8>,
-        handler: impl FnOnce(Answer<'_>),
+        handler: impl FnOnce(&Context<'_>, Answer<'_>),
     ) {
         self.serial += 1;
-        self.ran = Some(what);
+        self.ran = Some(run.what);
         let start = out.len();
         let mut outcome = Outcome::Answered;
         let answering = Answering {
-            id: context.id,
-            version: context.version,
+            id: serving.id,
+            version: serving.version,
             serial: self.serial,
             registry: &self.registry,
             completions: &self.completions,
             cancellation: None,
+            outbox: Some(&self.outbox),
         };
-        let result = guard(|| handler(Answer::new(out, answering, &mut outcome)));
+        let context = Context {
+            version: serving.version,
+            request: run.asked,
+            meta: run.meta,
+            given: run.given,
+            unix_ms: serving.now.unix_ms,
+            client: self.session.client(),
+            registry: &self.registry,
+            outbox: &self.outbox,
+            remote: None,
+        };
+        let result = guard(|| handler(&context, Answer::new(out, answering, &mut outcome)));
         if let Err(message) = result {
             self.log.push(&format!(
                 "{} {} panicked: {message}",
-                what.kind(),
-                excerpt(name)
+                run.what.kind(),
+                excerpt(run.asked.name)
             ));
+        }
+        let outbox = self
+            .outbox
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if outbox.is_used() {
+            let notices = std::mem::take(outbox).notices;
+            self.send_notices(&notices, serving.batch, start, out);
         }
         if matches!(outcome, Outcome::Answered) && out.len() > start {
             return;
         }
-        let expires = context.now.monotonic + self.registry.limits.deferred_max();
-        self.settle(outcome, context, expires, None, start, out);
+        let deferred_max = self.registry.limits.deferred_max();
+        let timeout = run
+            .timeout
+            .map_or(deferred_max, |own| own.min(deferred_max));
+        let expires = serving.now.monotonic.saturating_add(timeout);
+        self.settle(outcome, serving, expires, None, start, out);
+    }
+
+    /// Sends what a handler had to tell, before its answer at `start`. What comes of a batch does
+    /// not wait for the rest of it.
+    #[cold]
+    fn send_notices(
+        &mut self,
+        notices: &[u8],
+        batch: Option<BatchKey>,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) {
+        if batch.is_some() {
+            self.notices.extend_from_slice(notices);
+        } else {
+            out.splice(start..start, notices.iter().copied());
+        }
+    }
+
+    /// Has a handler run outside of the loop, with a copy of the request.
+    fn run_elsewhere(
+        &mut self,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
+        target: Target,
+        execution: Execution,
+        out: &mut Vec<u8>,
+    ) {
+        let registry = Arc::clone(&self.registry);
+        let client = Arc::clone(self.session.client());
+        let mut job = None;
+        self.run(serving, run, out, |context, answer| {
+            job = Some(Job::new(
+                &registry,
+                &client,
+                target,
+                context,
+                answer.defer(),
+            ));
+        });
+        self.ran = None;
+        match (&registry.executor, execution, job) {
+            (Some(executor), Execution::Async, Some(job)) => {
+                if let Err(message) = guard(|| executor.spawn(Box::pin(job.run_async()))) {
+                    self.log.push(&format!("the executor panicked: {message}"));
+                }
+            }
+            (_, _, job) => self.jobs.extend(job),
+        }
     }
 }
 
 /// Answers with what was written at the freeze.
 #[inline]
-fn constant(result: &[u8], context: &Context<'_>, out: &mut Vec<u8>) {
+fn constant(result: &[u8], serving: &Serving<'_>, out: &mut Vec<u8>) {
     let mut writer = JsonWriter::new(out);
-    begin_result(&mut writer, &context.id);
+    begin_result(&mut writer, &serving.id);
     writer.raw(result);
 }
 
@@ -311,7 +526,7 @@ fn constant(result: &[u8], context: &Context<'_>, out: &mut Vec<u8>) {
 fn list(
     results: &PerVersion,
     params: &Params<'_>,
-    context: &Context<'_>,
+    serving: &Serving<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
     if params.cursor.is_some() {
@@ -319,9 +534,13 @@ fn list(
             "params.cursor is not one that this server issued",
         ));
     }
-    let result: &Bytes = &results[context.version.index()];
-    constant(result, context, out);
+    let result: &Bytes = &results[serving.version.index()];
+    constant(result, serving, out);
     Ok(())
+}
+
+fn unreadable_state() -> RpcError {
+    RpcError::internal("the state of the request could not be read again")
 }
 
 fn no_feature(name: &str) -> RpcError {

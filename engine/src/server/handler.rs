@@ -11,7 +11,7 @@ use std::{
 use serde::Deserialize;
 use tightwire_codec::{DeserializeError, Object, Value};
 
-use super::{reply::Reply, ticket::Cancellation};
+use super::{context::Context, reply::Reply};
 
 /// The function behind a tool.
 ///
@@ -37,8 +37,7 @@ where
 pub struct Call<'a> {
     pub(crate) name: &'a str,
     pub(crate) arguments: Value<'a>,
-    pub(crate) meta: Option<Object<'a>>,
-    pub(crate) cancellation: Option<&'a Cancellation>,
+    pub(crate) context: &'a Context<'a>,
 }
 
 impl<'a> Call<'a> {
@@ -67,22 +66,28 @@ impl<'a> Call<'a> {
     /// The metadata of the request.
     #[must_use]
     pub fn meta(&self) -> Option<Object<'a>> {
-        self.meta
+        self.context.meta()
+    }
+
+    /// The request that the call is: who asks, and the means to report progress, to log and to ask
+    /// back.
+    #[must_use]
+    pub fn context(&self) -> &'a Context<'a> {
+        self.context
     }
 
     /// Whether the client has cancelled the call, or its time is up: seen by blocking tools. An
     /// inline tool holds the loop that would learn of it.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cancellation.is_some_and(Cancellation::is_cancelled)
+        self.context.is_cancelled()
     }
 
     /// Waits, for a blocking tool, until the call is cancelled, at most for `timeout`. Whether it
     /// was. An inline tool must not wait, and gets `false` at once.
     #[must_use]
     pub fn wait_cancelled(&self, timeout: Duration) -> bool {
-        self.cancellation
-            .is_some_and(|cancellation| cancellation.wait(timeout))
+        self.context.wait_cancelled(timeout)
     }
 }
 

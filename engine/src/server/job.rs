@@ -1,80 +1,91 @@
-//! Calls of blocking tools: what a thread of the pool runs.
+//! Requests whose handlers run outside of the loop: on a thread of the pool, or as a future.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    future::poll_fn,
+    sync::{Arc, Mutex},
+    task::Poll,
+};
 
 use tightwire_codec::{JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Value};
 
 use super::{
+    ask::{Given, write_object},
+    client::Client,
+    context::{Asked, Context, Remote},
+    executor::BoxFuture,
     handler::{Call, guard},
+    prompt::{GetPrompt, PromptReply},
     registry::Registry,
+    reply::{Answer, Reply},
+    resource::{Read, ReadReply},
     ticket::{Completion, CompletionKind, JobBytes, Ticket},
+    tool::Function,
 };
-use crate::error::RpcError;
+use crate::{
+    error::RpcError,
+    protocol::{method::Method, version::ProtocolVersion},
+};
 
-/// A call of a blocking tool, with a copy of its arguments. To be run on another thread, or
-/// refused.
+/// A request to be served on another thread, or to be refused, with a copy of its parameters.
 ///
 /// Dropped instead, it answers -32603.
 pub struct Job {
     registry: Arc<Registry>,
-    tool: usize,
-    /// `{"arguments":…,"_meta":…}` and the padding after it.
+    client: Arc<Client>,
+    target: Target,
+    version: ProtocolVersion,
+    method: Method,
+    unix_ms: u64,
+    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…}` and the padding after it.
     line: Vec<u8>,
     len: usize,
     ticket: Ticket,
-    serial: u64,
     _bytes: JobBytes,
+}
+
+/// Which handler is to run, by its place in its table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    Tool(usize),
+    Resource(usize),
+    Template(usize),
+    Prompt(usize),
 }
 
 impl Job {
     pub(crate) fn new(
         registry: &Arc<Registry>,
-        tool: usize,
-        call: &Call<'_>,
+        client: &Arc<Client>,
+        target: Target,
+        context: &Context<'_>,
         ticket: Ticket,
-        serial: u64,
     ) -> Self {
         let mut line = Vec::new();
-        let mut writer = JsonWriter::new(&mut line);
-        writer.raw(b"{\"arguments\":");
-        writer.value(call.arguments);
-        if let Some(meta) = call.meta {
-            writer.raw(b",\"_meta\":{");
-            for (index, (key, value)) in meta.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
-                writer.key(key);
-                writer.value(value);
-            }
-            writer.raw(b"}");
-        }
-        writer.raw(b"}");
+        write_request(&mut JsonWriter::new(&mut line), context);
         let len = line.len();
         line.resize(len + LINE_PADDING, 0);
         Self {
             _bytes: JobBytes::new(ticket.completions(), line.len()),
             registry: Arc::clone(registry),
-            tool,
+            client: Arc::clone(client),
+            target,
+            version: context.version,
+            method: context.request.method,
+            unix_ms: context.unix_ms,
             line,
             len,
             ticket,
-            serial,
         }
     }
 
-    /// Runs the tool and leaves its answer for the loop. A panic in the tool answers -32603. A
-    /// call that was cancelled while it waited for a thread is not run.
+    /// Serves the request and leaves its answer for the loop. A panic in the handler answers
+    /// -32603. A request that was cancelled while it waited for a thread is not served.
     pub fn run(mut self) {
         if self.ticket.is_cancelled() {
             return;
         }
-        let Some(tool) = self.registry.tools.get(self.tool) else {
-            return;
-        };
-        let mut parser = Parser::new(ParserLimits {
-            // Two levels deeper than the line that was taken apart.
-            nesting_max: self.registry.limits.nesting_max.saturating_add(2),
-            values_max: usize::MAX,
-        });
+        let mut parser = self.parser();
         let Some(mut line) = Line::padded(&mut self.line, self.len) else {
             return;
         };
@@ -82,23 +93,124 @@ impl Job {
             return;
         };
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
-        let cancellation = self.ticket.cancellation().clone();
-        let completions = self.ticket.completions();
-        self.ticket.answer(|reply| {
-            let call = Call {
-                name: &tool.name,
-                arguments: members.find("arguments").unwrap_or(Value::EMPTY_OBJECT),
-                meta: members.find("_meta").and_then(Value::as_object),
-                cancellation: Some(&cancellation),
-            };
+        let outbox = Mutex::default();
+        let (ticket, registry, target) = (self.ticket, self.registry, self.target);
+        let serial = ticket.serial();
+        let cancellation = ticket.cancellation().clone();
+        let completions = ticket.completions();
+        let context = Context {
+            version: self.version,
+            request: asked(self.method, members),
+            meta: members.find("_meta").and_then(Value::as_object),
+            given: given(members),
+            unix_ms: self.unix_ms,
+            client: &self.client,
+            registry: &registry,
+            outbox: &outbox,
+            remote: Some(Remote {
+                serial,
+                completions: &completions,
+                cancellation: &cancellation,
+            }),
+        };
+        ticket.answer_from(Some(&outbox), |answer| {
             // Told before the answer is out, after which the process may end.
-            if let Err(message) = guard(|| tool.handler.call(call, reply)) {
+            if let Err(message) = guard(|| target.serve(&registry, &context, answer)) {
                 completions.push(Completion {
-                    serial: self.serial,
-                    kind: CompletionKind::Log(format!("tool `{}` panicked: {message}", tool.name)),
+                    serial,
+                    kind: CompletionKind::Log(panicked(target, context.request.name, &message)),
                 });
             }
         });
+    }
+
+    /// The same for an asynchronous tool, as a future. It ends early when the call is cancelled.
+    pub(crate) async fn run_async(mut self) {
+        let mut parser = self.parser();
+        let Some(mut line) = Line::padded(&mut self.line, self.len) else {
+            return;
+        };
+        let Ok(document) = parser.parse(&mut line) else {
+            return;
+        };
+        let members = document.root().as_object().unwrap_or(Object::EMPTY);
+        let outbox = Mutex::default();
+        let (ticket, registry, target) = (self.ticket, self.registry, self.target);
+        let Target::Tool(place) = target else {
+            return;
+        };
+        let Some(Function::Async(handler)) = registry.tools.get(place).map(|tool| &tool.function)
+        else {
+            return;
+        };
+        let serial = ticket.serial();
+        let cancellation = ticket.cancellation().clone();
+        let completions = ticket.completions();
+        let context = Context {
+            version: self.version,
+            request: asked(self.method, members),
+            meta: members.find("_meta").and_then(Value::as_object),
+            given: given(members),
+            unix_ms: self.unix_ms,
+            client: &self.client,
+            registry: &registry,
+            outbox: &outbox,
+            remote: Some(Remote {
+                serial,
+                completions: &completions,
+                cancellation: &cancellation,
+            }),
+        };
+        let call = Call {
+            name: context.request.name,
+            arguments: context.request.arguments.unwrap_or(Value::EMPTY_OBJECT),
+            context: &context,
+        };
+        let mut future: Option<BoxFuture<'_, _>> = None;
+        let mut is_told = false;
+        let outcome = poll_fn(|task| {
+            if cancellation.is_cancelled() {
+                return Poll::Ready(Ok(None));
+            }
+            if !is_told {
+                let waker = task.waker().clone();
+                cancellation.on_cancel(move || waker.wake());
+                is_told = true;
+            }
+            let mut polled = Poll::Pending;
+            let result = guard(|| {
+                let future = future.get_or_insert_with(|| handler.call(call));
+                polled = future.as_mut().poll(task);
+            });
+            match result {
+                Err(message) => Poll::Ready(Err(message)),
+                Ok(()) => polled.map(|answer| Ok(Some(answer))),
+            }
+        })
+        .await;
+        // A panic in dropping it is its own.
+        let _ = guard(|| drop(future.take()));
+        let name = context.request.name;
+        let log = |message: &str| {
+            completions.push(Completion {
+                serial,
+                kind: CompletionKind::Log(panicked(target, name, message)),
+            });
+        };
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(answer)) => ticket.answer_from(Some(&outbox), |reply| {
+                if let Err(message) = guard(|| answer(Reply::new(reply))) {
+                    log(&message);
+                }
+            }),
+            Err(message) => {
+                log(&message);
+                ticket.answer_from(None, |reply| {
+                    reply.error(&RpcError::internal("the handler panicked"));
+                });
+            }
+        }
     }
 
     /// Whether the call was cancelled: running the job does nothing.
@@ -115,6 +227,14 @@ impl Job {
             ));
         });
     }
+
+    fn parser(&self) -> Parser {
+        Parser::new(ParserLimits {
+            // Deeper than the line that was taken apart: it holds parts of it further in.
+            nesting_max: self.registry.limits.nesting_max.saturating_add(4),
+            values_max: usize::MAX,
+        })
+    }
 }
 
 impl fmt::Debug for Job {
@@ -123,4 +243,145 @@ impl fmt::Debug for Job {
             .field("ticket", &self.ticket)
             .finish_non_exhaustive()
     }
+}
+
+impl Target {
+    fn serve(self, registry: &Registry, context: &Context<'_>, answer: Answer<'_>) {
+        match self {
+            Self::Tool(place) => {
+                let function = registry.tools.get(place).map(|tool| &tool.function);
+                if let Some(Function::Sync(handler)) = function {
+                    let call = Call {
+                        name: context.request.name,
+                        arguments: context.request.arguments.unwrap_or(Value::EMPTY_OBJECT),
+                        context,
+                    };
+                    handler.call(call, Reply::new(answer));
+                }
+            }
+            Self::Resource(_) => self.read(registry, context.request.name, &[], context, answer),
+            Self::Template(place) => {
+                let uri = context.request.name;
+                let template = registry.templates.get(place);
+                if let Some(variables) = template.and_then(|entry| entry.template.matches(uri)) {
+                    self.read(registry, uri, &variables, context, answer);
+                }
+            }
+            Self::Prompt(_) => {
+                let arguments = context.request.arguments.and_then(Value::as_object);
+                self.get(
+                    registry,
+                    arguments.unwrap_or(Object::EMPTY),
+                    context,
+                    answer,
+                );
+            }
+        }
+    }
+
+    /// Reads a resource, or one of a template.
+    pub(crate) fn read(
+        self,
+        registry: &Registry,
+        uri: &str,
+        variables: &[(&str, String)],
+        context: &Context<'_>,
+        answer: Answer<'_>,
+    ) {
+        let (handler, mime_type) = match self {
+            Self::Resource(place) => match registry.resources.get(place) {
+                Some(entry) => (&entry.handler, entry.mime_type.as_deref()),
+                None => return,
+            },
+            Self::Template(place) => match registry.templates.get(place) {
+                Some(entry) => (&entry.handler, entry.mime_type.as_deref()),
+                None => return,
+            },
+            Self::Tool(_) | Self::Prompt(_) => return,
+        };
+        let read = Read {
+            uri,
+            variables,
+            context,
+        };
+        let reply = ReadReply {
+            answer,
+            uri,
+            mime_type,
+        };
+        handler(read, reply);
+    }
+
+    /// Gets a prompt.
+    pub(crate) fn get(
+        self,
+        registry: &Registry,
+        arguments: Object<'_>,
+        context: &Context<'_>,
+        answer: Answer<'_>,
+    ) {
+        let Self::Prompt(place) = self else {
+            return;
+        };
+        if let Some(prompt) = registry.prompts.get(place) {
+            let reply = PromptReply {
+                answer,
+                description: prompt.definition.description.as_deref(),
+            };
+            (prompt.handler)(GetPrompt { arguments, context }, reply);
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Tool(_) => "tool",
+            Self::Resource(_) | Self::Template(_) => "resource",
+            Self::Prompt(_) => "prompt",
+        }
+    }
+}
+
+fn panicked(target: Target, name: &str, message: &str) -> String {
+    let name = super::excerpt(name);
+    format!("{} {name} panicked: {message}", target.kind())
+}
+
+fn write_request(writer: &mut JsonWriter<'_>, context: &Context<'_>) {
+    writer.raw(b"{\"name\":");
+    writer.string(context.request.name);
+    if let Some(arguments) = context.request.arguments {
+        writer.raw(b",\"arguments\":");
+        writer.value(arguments);
+    }
+    let given = &context.given;
+    for (key, object) in [
+        ("_meta", context.meta),
+        ("responses", given.responses),
+        ("answers", given.earlier),
+    ] {
+        if let Some(object) = object {
+            writer.raw(b",");
+            writer.key(key);
+            write_object(writer, object);
+        }
+    }
+    if let Some(state) = given.state {
+        writer.raw(b",\"state\":");
+        writer.string(state);
+    }
+    writer.raw(b"}");
+}
+
+fn asked(method: Method, members: Object<'_>) -> Asked<'_> {
+    let name = members.find("name").and_then(Value::as_str);
+    Asked {
+        method,
+        name: name.unwrap_or_default(),
+        arguments: members.find("arguments"),
+    }
+}
+
+fn given(members: Object<'_>) -> Given<'_> {
+    let responses = members.find("responses").and_then(Value::as_object);
+    Given::read(responses, Some(members))
 }

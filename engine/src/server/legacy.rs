@@ -9,9 +9,14 @@
 //!
 //! Specification: 2025-11-25, `basic/lifecycle`.
 
+use std::sync::Arc;
+
 use tightwire_codec::JsonWriter;
 
-use super::registry::{Features, Parts};
+use super::{
+    client::Client,
+    registry::{Features, Parts},
+};
 use crate::{
     error::RpcError,
     protocol::{
@@ -23,9 +28,19 @@ use crate::{
 };
 
 /// What the handshake of a connection agreed on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Session {
     version: Option<ProtocolVersion>,
+    client: Arc<Client>,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self {
+            version: None,
+            client: Arc::new(Client::unknown()),
+        }
+    }
 }
 
 impl Session {
@@ -33,6 +48,12 @@ impl Session {
     #[inline]
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.version
+    }
+
+    /// The client of the session.
+    #[inline]
+    pub(super) fn client(&self) -> &Arc<Client> {
+        &self.client
     }
 
     /// The revision whose rules hold for what no request is the cause of.
@@ -64,8 +85,8 @@ impl Session {
     /// -32602 for parameters that are no handshake; -32600 if there was one before.
     pub(super) fn initialize(&mut self, params: &Params<'_>) -> Result<ProtocolVersion, RpcError> {
         let requested = required_str(params.protocol_version, "protocolVersion")?;
-        optional_object(params.capabilities, "capabilities")?;
-        optional_object(params.client_info, "clientInfo")?;
+        let capabilities = optional_object(params.capabilities, "capabilities")?;
+        let info = optional_object(params.client_info, "clientInfo")?;
         if let Some(version) = self.version {
             return Err(RpcError::invalid_request(format!(
                 "the session is initialized already, in {version}"
@@ -74,6 +95,7 @@ impl Session {
         let version = ProtocolVersion::parse(requested)
             .filter(|version| version.era() == Era::Legacy)
             .unwrap_or(ProtocolVersion::LATEST_LEGACY);
+        self.client = Arc::new(Client::read(capabilities, info));
         self.version = Some(version);
         Ok(version)
     }

@@ -26,19 +26,25 @@ macro_rules! described {
     };
 }
 
+pub(crate) mod ask;
 pub(crate) mod batch;
+pub(crate) mod client;
 pub(crate) mod connection;
+pub(crate) mod context;
 mod deferred;
 mod dispatch;
+pub(crate) mod executor;
 pub(crate) mod handler;
 pub(crate) mod job;
 mod legacy;
 mod log;
 mod modern;
 pub(crate) mod prompt;
+mod question;
 pub(crate) mod registry;
 pub(crate) mod reply;
 pub(crate) mod resource;
+pub(crate) mod seal;
 pub(crate) mod ticket;
 pub(crate) mod tool;
 
@@ -49,6 +55,7 @@ use serde::de::DeserializeOwned;
 
 use self::{
     connection::ServerConnection,
+    executor::{BoxFuture, Executor},
     prompt::Prompt,
     registry::{Parts, Registry},
     reply::IntoReply,
@@ -84,6 +91,9 @@ impl Server {
                 resources: Vec::new(),
                 templates: Vec::new(),
                 prompts: Vec::new(),
+                logging: false,
+                state_key: None,
+                executor: None,
             },
         }
     }
@@ -106,6 +116,34 @@ impl Server {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.parts.limits = limits;
+        self
+    }
+
+    /// Lets handlers send log messages to clients: see [`Context::log`](crate::Context::log).
+    ///
+    /// Specification: 2026-07-28, `server/utilities/logging`: deprecated there.
+    #[must_use]
+    pub fn logging(mut self) -> Self {
+        self.parts.logging = true;
+        self
+    }
+
+    /// Sets the key that the state of questions to the client is sealed with: see
+    /// [`Context::keep`](crate::Context::keep). With a key of its own, a server accepts what it sealed before it was
+    /// started again, and what others with the same key have sealed. Without, the key is random.
+    #[must_use]
+    pub fn state_key(mut self, key: [u8; 32]) -> Self {
+        self.parts.state_key = Some(key);
+        self
+    }
+
+    /// Sets where asynchronous tools run: `spawn` is handed their futures.
+    #[must_use]
+    pub fn executor(
+        mut self,
+        spawn: impl Fn(BoxFuture<'static, ()>) + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.executor = Some(Executor::new(spawn));
         self
     }
 
@@ -158,7 +196,9 @@ impl Server {
     ///
     /// [`Error::Duplicate`](crate::Error::Duplicate) if two things of a kind have one name;
     /// [`Error::Schema`](crate::Error::Schema) if an input schema cannot be checked;
-    /// [`Error::Template`](crate::Error::Template) if a URI template cannot be matched.
+    /// [`Error::Template`](crate::Error::Template) if a URI template cannot be matched;
+    /// [`Error::NoExecutor`](crate::Error::NoExecutor) if a tool is asynchronous and there is
+    /// nothing to run it; [`Error::Io`](crate::Error::Io) if the system has no random numbers.
     pub fn freeze(self) -> Result<FrozenServer> {
         Ok(FrozenServer {
             registry: Arc::new(Registry::freeze(self.parts)?),

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use tightwire_codec::Object;
 
-use super::reply::Answer;
+use super::{context::Context, reply::Answer, tool::Execution};
 use crate::{
     error::RpcError,
     model::prompt::{PromptArgument, PromptDefinition},
@@ -16,6 +16,7 @@ pub(crate) type PromptHandler = Arc<dyn Fn(GetPrompt<'_>, PromptReply<'_>) + Sen
 #[derive(Clone)]
 pub struct Prompt {
     pub(crate) definition: PromptDefinition,
+    pub(crate) execution: Execution,
     pub(crate) handler: PromptHandler,
 }
 
@@ -33,6 +34,7 @@ impl Prompt {
                 description: None,
                 arguments: Vec::new(),
             },
+            execution: Execution::Inline,
             handler: Arc::new(handler),
         }
     }
@@ -47,6 +49,14 @@ impl Prompt {
     #[must_use]
     pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
         self.argument(name.into(), description.into(), false)
+    }
+
+    /// Runs the function on a thread of the pool, where it may wait. Without this it runs in the
+    /// loop, which is faster and must not wait.
+    #[must_use]
+    pub fn blocking(mut self) -> Self {
+        self.execution = Execution::Blocking;
+        self
     }
 
     fn argument(mut self, name: String, description: String, required: bool) -> Self {
@@ -73,9 +83,17 @@ impl fmt::Debug for Prompt {
 #[derive(Clone, Copy, Debug)]
 pub struct GetPrompt<'a> {
     pub(crate) arguments: Object<'a>,
+    pub(crate) context: &'a Context<'a>,
 }
 
 impl<'a> GetPrompt<'a> {
+    /// The request that this is: who asks, and the means to report progress, to log and to ask
+    /// back.
+    #[must_use]
+    pub fn context(&self) -> &'a Context<'a> {
+        self.context
+    }
+
     /// The value of an argument.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<&'a str> {

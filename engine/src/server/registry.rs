@@ -4,17 +4,18 @@
 //! A constant answer is the bytes after `"result":` to the end of the line, one variant per
 //! revision; variants that are equal share their bytes.
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tightwire_codec::JsonWriter;
 
 use super::{
-    handler::ToolHandler,
+    executor::Executor,
     legacy, modern,
     prompt::{Prompt, PromptHandler},
     resource::{ReadHandler, Resource, ResourceTemplate},
-    tool::{Execution, Tool},
+    seal::Seal,
+    tool::{Execution, Function, Tool},
 };
 use crate::{
     error::{Error, Result},
@@ -52,27 +53,35 @@ pub(crate) struct Registry {
     pub(crate) initialize: PerVersion,
     /// What ends every modern result: its `_meta`, the braces and the newline.
     pub(crate) modern_end: Vec<u8>,
+    /// Whether handlers may log to clients.
+    pub(crate) logging: bool,
+    pub(crate) seal: Seal,
+    pub(crate) executor: Option<Executor>,
 }
 
 pub(crate) struct ToolEntry {
     pub(crate) name: Box<str>,
     pub(crate) schema: Schema,
     pub(crate) execution: Execution,
-    pub(crate) handler: Arc<dyn ToolHandler>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) function: Function,
 }
 
 pub(crate) struct ResourceEntry {
+    pub(crate) execution: Execution,
     pub(crate) mime_type: Option<String>,
     pub(crate) handler: ReadHandler,
 }
 
 pub(crate) struct TemplateEntry {
+    pub(crate) execution: Execution,
     pub(crate) template: UriTemplate,
     pub(crate) mime_type: Option<String>,
     pub(crate) handler: ReadHandler,
 }
 
 pub(crate) struct PromptEntry {
+    pub(crate) execution: Execution,
     pub(crate) definition: PromptDefinition,
     pub(crate) handler: PromptHandler,
 }
@@ -87,6 +96,9 @@ pub(crate) struct Parts {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
     pub(crate) prompts: Vec<Prompt>,
+    pub(crate) logging: bool,
+    pub(crate) state_key: Option<[u8; 32]>,
+    pub(crate) executor: Option<Executor>,
 }
 
 /// Which features the server has, and so which capabilities it declares.
@@ -95,6 +107,7 @@ pub(crate) struct Features {
     pub(crate) tools: bool,
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
+    pub(crate) logging: bool,
 }
 
 impl Registry {
@@ -105,6 +118,16 @@ impl Registry {
     /// [`Error::Duplicate`], [`Error::Schema`] or [`Error::Template`].
     pub(crate) fn freeze(parts: Parts) -> Result<Self> {
         let features = parts.features();
+        if parts.executor.is_none()
+            && let Some(tool) = parts
+                .tools
+                .iter()
+                .find(|tool| tool.execution == Execution::Async)
+        {
+            return Err(Error::NoExecutor {
+                tool: tool.definition.name.clone(),
+            });
+        }
         let modern_end = modern::result_end(&parts.implementation);
         let list = |key: &str, item: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion)| {
             per_version(|version| list_result(key, item, version, &modern_end))
@@ -143,6 +166,7 @@ impl Registry {
                 "resource",
                 parts.resources.into_iter().map(|resource| {
                     let entry = ResourceEntry {
+                        execution: resource.execution,
                         mime_type: resource.definition.mime_type,
                         handler: resource.handler,
                     };
@@ -154,6 +178,7 @@ impl Registry {
                 "prompt",
                 parts.prompts.into_iter().map(|prompt| {
                     let entry = PromptEntry {
+                        execution: prompt.execution,
                         definition: prompt.definition.clone(),
                         handler: prompt.handler,
                     };
@@ -161,6 +186,9 @@ impl Registry {
                 }),
             )?,
             limits: parts.limits,
+            logging: parts.logging,
+            seal: seal(parts.state_key)?,
+            executor: parts.executor,
         })
     }
 }
@@ -171,6 +199,7 @@ impl Parts {
             tools: !self.tools.is_empty(),
             resources: !self.resources.is_empty() || !self.templates.is_empty(),
             prompts: !self.prompts.is_empty(),
+            logging: self.logging,
         }
     }
 }
@@ -181,6 +210,7 @@ impl Features {
         writer.raw(b"{");
         let mut separator: &[u8] = b"";
         for (name, has) in [
+            ("logging", self.logging),
             ("prompts", self.prompts),
             ("resources", self.resources),
             ("tools", self.tools),
@@ -256,7 +286,8 @@ fn tool_table(tools: &[Tool]) -> Result<PerfectMap<ToolEntry>> {
             name: name.clone(),
             schema,
             execution: tool.execution,
-            handler: Arc::clone(&tool.handler),
+            timeout: tool.timeout,
+            function: tool.function.clone(),
         };
         entries.push((name.into_string(), entry));
     }
@@ -267,6 +298,7 @@ fn template_list(templates: Vec<ResourceTemplate>) -> Result<Vec<TemplateEntry>>
     let mut list: Vec<(String, TemplateEntry)> = Vec::with_capacity(templates.len());
     for ResourceTemplate {
         definition,
+        execution,
         handler,
     } in templates
     {
@@ -281,6 +313,7 @@ fn template_list(templates: Vec<ResourceTemplate>) -> Result<Vec<TemplateEntry>>
             reason,
         })?;
         let entry = TemplateEntry {
+            execution,
             template,
             mime_type: definition.mime_type,
             handler,
@@ -288,6 +321,20 @@ fn template_list(templates: Vec<ResourceTemplate>) -> Result<Vec<TemplateEntry>>
         list.push((definition.uri, entry));
     }
     Ok(list.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// The seal with this key, or with a random one.
+fn seal(key: Option<[u8; 32]>) -> Result<Seal> {
+    let key = match key {
+        Some(key) => key,
+        None => {
+            let mut key = [0; 32];
+            getrandom::fill(&mut key)
+                .map_err(|error| Error::io("drawing a random key")(error.into()))?;
+            key
+        }
+    };
+    Ok(Seal::new(key))
 }
 
 fn table<T>(

@@ -12,11 +12,17 @@
 //!            └─ dropped ───────────────▶ -32603
 //! ```
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use tightwire_codec::{ErrorCode, Id, JsonWriter};
 
 use super::{
+    ask::{InputRequired, Stop},
+    context::Outbox,
     registry::Registry,
     ticket::{Cancellation, Completions, Ticket},
 };
@@ -39,6 +45,8 @@ pub(crate) enum Outcome {
     Deferred(Cancellation),
     /// It continues after a delay.
     After(Duration, Continuation),
+    /// The client is to be asked, by requests of their own, and the call to be served again.
+    Ask(Box<InputRequired>),
 }
 
 /// The call that is answered: what every reply needs to know of it.
@@ -51,6 +59,8 @@ pub(crate) struct Answering<'a> {
     pub(crate) completions: &'a Arc<Completions>,
     /// The cancellation of a call that was deferred before.
     pub(crate) cancellation: Option<&'a Cancellation>,
+    /// Where the handler may have left that the client is to be asked.
+    pub(crate) outbox: Option<&'a Mutex<Outbox>>,
 }
 
 /// The private part of all replies: one place in the output, one call.
@@ -107,15 +117,46 @@ impl<'a> Answer<'a> {
     }
 
     pub(super) fn error(mut self, error: &RpcError) {
+        if self.stop() {
+            return;
+        }
         write_error(self.out, Some(&self.call.id), self.call.version, error);
         self.done = true;
+    }
+
+    /// Whether the handler stopped for want of the client's input. Then this is what the call is
+    /// answered with, for now.
+    #[cold]
+    fn stop(&mut self) -> bool {
+        let outbox = self.call.outbox.map(Mutex::lock);
+        let outbox = outbox.map(|outbox| outbox.unwrap_or_else(PoisonError::into_inner));
+        let Some(stop) = outbox.and_then(|mut outbox| outbox.stop.take()) else {
+            return false;
+        };
+        match stop {
+            Stop::Error(error) => {
+                write_error(self.out, Some(&self.call.id), self.call.version, &error);
+            }
+            Stop::Input(required) if self.call.version.era() == Era::Legacy => {
+                *self.outcome = Outcome::Ask(required);
+            }
+            Stop::Input(required) => {
+                let mut writer = JsonWriter::new(self.out);
+                begin_answer(&mut writer, &self.call.id);
+                writer.raw(b",\"result\":{\"resultType\":\"input_required\",");
+                required.write(&mut writer);
+                writer.raw(&self.call.registry.modern_end);
+            }
+        }
+        self.done = true;
+        true
     }
 
     pub(super) fn version(&self) -> ProtocolVersion {
         self.call.version
     }
 
-    fn defer(mut self) -> Ticket {
+    pub(super) fn defer(mut self) -> Ticket {
         let cancellation = self.call.cancellation.cloned().unwrap_or_default();
         *self.outcome = Outcome::Deferred(cancellation.clone());
         self.done = true;
@@ -141,6 +182,9 @@ impl Drop for Answer<'_> {
             return;
         }
         self.out.truncate(self.start);
+        if !std::thread::panicking() && self.stop() {
+            return;
+        }
         write_error(
             self.out,
             Some(&self.call.id),
@@ -191,7 +235,10 @@ impl Reply<'_> {
     ///
     /// Specification: 2026-07-28, `server/tools`, Error Handling.
     #[inline]
-    pub fn error(self, message: impl fmt::Display) {
+    pub fn error(mut self, message: impl fmt::Display) {
+        if self.answer.stop() {
+            return;
+        }
         self.content(true, |writer| writer.display(message));
     }
 

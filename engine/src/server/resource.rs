@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use tightwire_codec::JsonWriter;
 
-use super::reply::Answer;
+use super::{context::Context, reply::Answer, tool::Execution};
 use crate::{
     error::RpcError,
     model::resource::ResourceDefinition,
@@ -17,6 +17,7 @@ pub(crate) type ReadHandler = Arc<dyn Fn(Read<'_>, ReadReply<'_>) + Send + Sync>
 #[derive(Clone)]
 pub struct Resource {
     pub(crate) definition: ResourceDefinition,
+    pub(crate) execution: Execution,
     pub(crate) handler: ReadHandler,
 }
 
@@ -26,6 +27,7 @@ pub struct Resource {
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(crate) definition: ResourceDefinition,
+    pub(crate) execution: Execution,
     pub(crate) handler: ReadHandler,
 }
 
@@ -36,6 +38,14 @@ macro_rules! resource_builder {
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
                 self.definition.mime_type = Some(mime_type.into());
+                self
+            }
+
+            /// Runs the function on a thread of the pool, where it may wait. Without this it runs
+            /// in the loop, which is faster and must not wait.
+            #[must_use]
+            pub fn blocking(mut self) -> Self {
+                self.execution = Execution::Blocking;
                 self
             }
 
@@ -52,6 +62,7 @@ macro_rules! resource_builder {
                         description: None,
                         mime_type: None,
                     },
+                    execution: Execution::Inline,
                     handler: Arc::new(handler),
                 }
             }
@@ -100,6 +111,7 @@ impl ResourceTemplate {
 pub struct Read<'a> {
     pub(crate) uri: &'a str,
     pub(crate) variables: &'a [(&'a str, String)],
+    pub(crate) context: &'a Context<'a>,
 }
 
 impl<'a> Read<'a> {
@@ -107,6 +119,13 @@ impl<'a> Read<'a> {
     #[must_use]
     pub fn uri(&self) -> &'a str {
         self.uri
+    }
+
+    /// The request that the reading is: who asks, and the means to report progress, to log and to
+    /// ask back.
+    #[must_use]
+    pub fn context(&self) -> &'a Context<'a> {
+        self.context
     }
 
     /// The value of a variable of the template, percent-decoded; empty if the template has none of

@@ -17,6 +17,8 @@ use std::{
 use bytes::Bytes;
 
 use super::{
+    ask::InputRequired,
+    context::{NoticeKind, Outbox},
     handler::guard,
     registry::Registry,
     reply::{Answer, Answering, Continuation, Outcome, Reply, unanswered, write_error},
@@ -72,19 +74,25 @@ impl Ticket {
     }
 
     /// Answers the call: `answer` gets the reply, and may use it up in any way.
-    pub fn answer(mut self, answer: impl FnOnce(Reply<'_>)) {
+    pub fn answer(self, answer: impl FnOnce(Reply<'_>)) {
+        self.answer_from(None, |reply| answer(Reply::new(reply)));
+    }
+
+    /// The same, for a handler that may have left in its outbox that the client is to be asked.
+    pub(super) fn answer_from(
+        mut self,
+        outbox: Option<&Mutex<Outbox>>,
+        answer: impl FnOnce(Answer<'_>),
+    ) {
         let mut out = Vec::new();
         let mut outcome = Outcome::Answered;
-        answer(Reply::new(Answer::new(
-            &mut out,
-            self.answering(),
-            &mut outcome,
-        )));
+        answer(Answer::new(&mut out, self.answering(outbox), &mut outcome));
         self.done = true;
         match outcome {
             Outcome::Answered if out.is_empty() => self.complete_unanswered(),
             Outcome::Answered => self.complete(CompletionKind::Answer(out.into())),
             Outcome::After(delay, then) => self.complete(CompletionKind::After(delay, then)),
+            Outcome::Ask(required) => self.complete(CompletionKind::Ask(required)),
             // A ticket made of this one holds the call.
             Outcome::Deferred(_) => {}
         }
@@ -102,11 +110,15 @@ impl Ticket {
         &self.cancellation
     }
 
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
     pub(super) fn completions(&self) -> Arc<Completions> {
         Arc::clone(&self.completions)
     }
 
-    fn answering(&self) -> Answering<'_> {
+    fn answering<'a>(&'a self, outbox: Option<&'a Mutex<Outbox>>) -> Answering<'a> {
         Answering {
             id: self.id.as_id(),
             version: self.version,
@@ -114,6 +126,7 @@ impl Ticket {
             registry: &self.registry,
             completions: &self.completions,
             cancellation: Some(&self.cancellation),
+            outbox,
         }
     }
 
@@ -235,6 +248,8 @@ impl Completion {
     fn bytes(&self) -> usize {
         match &self.kind {
             CompletionKind::Answer(answer) => answer.len(),
+            CompletionKind::Notice(_, notice) => notice.len(),
+            CompletionKind::Ask(required) => required.bytes(),
             CompletionKind::After(..) | CompletionKind::Log(_) => 0,
         }
     }
@@ -243,6 +258,10 @@ impl Completion {
 pub(crate) enum CompletionKind {
     Answer(Bytes),
     After(Duration, Continuation),
+    /// The client is to be asked.
+    Ask(Box<InputRequired>),
+    /// A notification; the call goes on.
+    Notice(NoticeKind, Vec<u8>),
     /// A line for the log; the call goes on.
     Log(String),
 }
@@ -254,10 +273,15 @@ pub(crate) struct Completions {
     ready: AtomicBool,
     /// Of the answers here, and of the jobs that wait for a thread or run.
     bytes: AtomicUsize,
+    /// How many notifications are here.
+    notices: AtomicUsize,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Completions {
+    /// So many notifications may wait for the loop.
+    const NOTICES_MAX: usize = 4096;
+
     /// What wakes the loop. To be set once, before the first line.
     pub(crate) fn set_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
         // A second waker would be for a second loop, which nothing has.
@@ -274,6 +298,15 @@ impl Completions {
         }
     }
 
+    /// Passes on a notification, unless so many wait that one more is one too many.
+    pub(crate) fn push_notice(&self, notice: Completion) {
+        if self.notices.fetch_add(1, Ordering::Relaxed) < Self::NOTICES_MAX {
+            self.push(notice);
+        } else {
+            self.notices.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// How many bytes are kept for calls that are not done.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
@@ -281,6 +314,9 @@ impl Completions {
 
     /// What was taken is kept no longer.
     pub(crate) fn settle(&self, completion: &Completion) {
+        if matches!(completion.kind, CompletionKind::Notice(..)) {
+            self.notices.fetch_sub(1, Ordering::Relaxed);
+        }
         self.bytes.fetch_sub(completion.bytes(), Ordering::Relaxed);
     }
 
@@ -317,6 +353,14 @@ impl JobBytes {
     pub(super) fn new(completions: Arc<Completions>, bytes: usize) -> Self {
         completions.bytes.fetch_add(bytes, Ordering::Relaxed);
         Self { completions, bytes }
+    }
+}
+
+impl JobBytes {
+    /// More is kept.
+    pub(super) fn grow(&mut self, bytes: usize) {
+        self.completions.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
     }
 }
 

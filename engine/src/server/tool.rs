@@ -1,11 +1,12 @@
 //! [`Tool`]: the definition of a tool and the function behind it.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 
 use super::{
+    executor::AsyncToolHandler,
     handler::{Call, ToolHandler},
     reply::{IntoReply, Reply},
 };
@@ -27,7 +28,15 @@ use crate::{error::one_line, model::tool::ToolDefinition};
 pub struct Tool {
     pub(crate) definition: ToolDefinition,
     pub(crate) execution: Execution,
-    pub(crate) handler: Arc<dyn ToolHandler>,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) function: Function,
+}
+
+/// The function behind a tool.
+#[derive(Clone)]
+pub(crate) enum Function {
+    Sync(Arc<dyn ToolHandler>),
+    Async(Arc<dyn AsyncToolHandler>),
 }
 
 /// Where a tool's function runs.
@@ -37,21 +46,44 @@ pub(crate) enum Execution {
     Inline,
     /// On a thread of the pool, with a copy of the arguments.
     Blocking,
+    /// On the server's executor, with a copy of the arguments.
+    Async,
 }
 
 impl Tool {
     /// A tool in the raw form. Without [`Tool::input_schema`] it takes any arguments.
     #[must_use]
     pub fn new(name: impl Into<String>, handler: impl ToolHandler) -> Self {
+        Self::define(
+            name.into(),
+            Execution::Inline,
+            Function::Sync(Arc::new(handler)),
+        )
+    }
+
+    /// An asynchronous tool: its future runs on the [`Server::executor`](crate::Server::executor),
+    /// with a copy of the arguments, and is dropped when the call is cancelled. Without
+    /// [`Tool::input_schema`] it takes any arguments.
+    #[must_use]
+    pub fn asynchronous(name: impl Into<String>, handler: impl AsyncToolHandler) -> Self {
+        Self::define(
+            name.into(),
+            Execution::Async,
+            Function::Async(Arc::new(handler)),
+        )
+    }
+
+    fn define(name: String, execution: Execution, function: Function) -> Self {
         Self {
             definition: ToolDefinition {
-                name: name.into(),
+                name,
                 title: None,
                 description: None,
                 input_schema: r#"{"type":"object"}"#.to_owned(),
             },
-            execution: Execution::Inline,
-            handler: Arc::new(handler),
+            execution,
+            timeout: None,
+            function,
         }
     }
 
@@ -100,10 +132,21 @@ impl Tool {
     }
 
     /// Runs the function on a thread of the pool, where it may wait. Without this it runs in the
-    /// loop, which is faster and must not wait.
+    /// loop, which is faster and must not wait. Of no meaning to an asynchronous tool.
     #[must_use]
     pub fn blocking(mut self) -> Self {
-        self.execution = Execution::Blocking;
+        if self.execution == Execution::Inline {
+            self.execution = Execution::Blocking;
+        }
+        self
+    }
+
+    /// Sets how long a call may take that is not answered in the loop, if that is less than
+    /// [`Limits::deferred_ms_max`](crate::Limits::deferred_ms_max). After it the call is cancelled
+    /// and answered with -32603.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
         self
     }
 }

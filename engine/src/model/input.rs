@@ -1,0 +1,557 @@
+//! What a server may ask of a client while it serves a request: input of the user, a message of a
+//! model, the roots.
+//!
+//! Specification: 2026-07-28, `basic/patterns/mrtr`, `client/elicitation`, `client/sampling`,
+//! `client/roots`.
+
+use tightwire_codec::{JsonWriter, Object, Value};
+
+use super::form::{Field, write_number};
+use crate::{
+    error::one_line,
+    protocol::{
+        capabilities::ClientCapabilities,
+        method::{CREATE_MESSAGE, ELICIT, LIST_ROOTS},
+        version::ProtocolVersion,
+    },
+    schema::Schema,
+};
+
+/// Several things to ask the client for, each under a key of its own.
+///
+/// ```
+/// use tightwire::{Elicitation, Field, Inputs, Sampling};
+///
+/// let inputs = Inputs::new()
+///     .elicit("name", Elicitation::form("Who are you?").field("name", Field::text().required()))
+///     .sample("greeting", Sampling::new(100).user("Greet someone."))
+///     .roots("roots");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    list: Vec<(String, Input)>,
+}
+
+/// One thing to ask for.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    Form(Elicitation),
+    Url { message: String, url: String },
+    Sampling(Box<Sampling>),
+    Roots,
+}
+
+impl Inputs {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the user to fill in a form. Exists from 2025-06-18 on.
+    #[must_use]
+    pub fn elicit(self, key: impl Into<String>, form: Elicitation) -> Self {
+        self.with(key.into(), Input::Form(form))
+    }
+
+    /// Asks the user to open a URL, for what must not pass through the client. Exists from
+    /// 2025-11-25 on. That the user accepts says nothing of what happens there.
+    #[must_use]
+    pub fn elicit_url(
+        self,
+        key: impl Into<String>,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Self {
+        let (message, url) = (message.into(), url.into());
+        self.with(key.into(), Input::Url { message, url })
+    }
+
+    /// Asks for a message of a model.
+    #[must_use]
+    pub fn sample(self, key: impl Into<String>, sampling: Sampling) -> Self {
+        self.with(key.into(), Input::Sampling(Box::new(sampling)))
+    }
+
+    /// Asks for the roots: the folders that the client lets the server work in.
+    #[must_use]
+    pub fn roots(self, key: impl Into<String>) -> Self {
+        self.with(key.into(), Input::Roots)
+    }
+
+    /// One key is asked for one thing: the last that was given for it.
+    pub(crate) fn with(mut self, key: String, input: Input) -> Self {
+        self.list.retain(|(other, _)| *other != key);
+        self.list.push((key, input));
+        self
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Input)> {
+        self.list.iter().map(|(key, input)| (key.as_str(), input))
+    }
+
+    pub(crate) fn into_list(self) -> Vec<(String, Input)> {
+        self.list
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// A form for the user to fill in.
+#[derive(Clone, Debug)]
+pub struct Elicitation {
+    message: String,
+    fields: Vec<(String, Field)>,
+}
+
+impl Elicitation {
+    /// A form with a message that tells the user why it is shown, and no fields yet.
+    #[must_use]
+    pub fn form(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// Adds a field. One of the same name is replaced.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, field: Field) -> Self {
+        let name = name.into();
+        self.fields.retain(|(other, _)| *other != name);
+        self.fields.push((name, field));
+        self
+    }
+
+    fn write_schema(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
+        writer.raw(b"{\"type\":\"object\",\"properties\":{");
+        for (index, (name, field)) in self.fields.iter().enumerate() {
+            writer.raw(if index > 0 { b"," } else { b"" });
+            writer.key(name);
+            field.write(writer, version);
+        }
+        writer.raw(b"}");
+        let required = self.fields.iter().filter(|(_, field)| field.is_required());
+        let mut separator: &[u8] = b",\"required\":[";
+        let mut any = false;
+        for (name, _) in required {
+            writer.raw(separator);
+            writer.string(name);
+            separator = b",";
+            any = true;
+        }
+        writer.raw(if any { b"]}" } else { b"}" });
+    }
+}
+
+/// A message to have a model write.
+#[derive(Clone, Debug)]
+pub struct Sampling {
+    tokens_max: u64,
+    /// The messages, the preferences, the tools: JSON.
+    messages: Vec<String>,
+    system: Option<String>,
+    temperature: Option<f64>,
+    stop: Vec<String>,
+    hints: Vec<String>,
+    priorities: [Option<f64>; 3],
+    include: Option<IncludeContext>,
+    metadata: Option<String>,
+    tools: Vec<String>,
+    tool_choice: Option<ToolChoice>,
+}
+
+/// Whose context a model is to be given. Deprecated from 2026-07-28 on, but for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IncludeContext {
+    /// No context.
+    None,
+    /// That of this server.
+    ThisServer,
+    /// That of all servers of the client.
+    AllServers,
+}
+
+/// Whether a model is to use its tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// As it likes.
+    Auto,
+    /// It must use one.
+    Required,
+    /// It must not.
+    None,
+}
+
+impl Sampling {
+    /// A message of at most so many tokens.
+    #[must_use]
+    pub fn new(tokens_max: u64) -> Self {
+        Self {
+            tokens_max,
+            messages: Vec::new(),
+            system: None,
+            temperature: None,
+            stop: Vec::new(),
+            hints: Vec::new(),
+            priorities: [None; 3],
+            include: None,
+            metadata: None,
+            tools: Vec::new(),
+            tool_choice: None,
+        }
+    }
+
+    /// Adds a text that the user says.
+    #[must_use]
+    pub fn user(self, text: impl AsRef<str>) -> Self {
+        self.text("user", text.as_ref())
+    }
+
+    /// Adds a text that the assistant says.
+    #[must_use]
+    pub fn assistant(self, text: impl AsRef<str>) -> Self {
+        self.text("assistant", text.as_ref())
+    }
+
+    /// Adds a message with any content: a `SamplingMessage` of the specification, in JSON. This is
+    /// how results of tools are given back.
+    #[must_use]
+    pub fn message_json(mut self, json: impl Into<String>) -> Self {
+        self.messages.push(one_line(json.into()));
+        self
+    }
+
+    /// Sets the system prompt.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// Sets the temperature.
+    #[must_use]
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.temperature = Some(temperature);
+        self
+    }
+
+    /// Adds a text that ends the message.
+    #[must_use]
+    pub fn stop(mut self, text: impl Into<String>) -> Self {
+        self.stop.push(text.into());
+        self
+    }
+
+    /// Adds the name of a model, or a part of one, to be preferred. The first counts most.
+    #[must_use]
+    pub fn hint(mut self, name: impl Into<String>) -> Self {
+        self.hints.push(name.into());
+        self
+    }
+
+    /// Sets how much low cost, high speed and intelligence matter, each from 0 to 1.
+    #[must_use]
+    pub fn priorities(mut self, cost: f64, speed: f64, intelligence: f64) -> Self {
+        self.priorities = [cost, speed, intelligence].map(|value| Some(value.clamp(0.0, 1.0)));
+        self
+    }
+
+    /// Sets whose context the model is given.
+    #[must_use]
+    pub fn include_context(mut self, include: IncludeContext) -> Self {
+        self.include = Some(include);
+        self
+    }
+
+    /// Sets metadata for the model's provider: a JSON object.
+    #[must_use]
+    pub fn metadata(mut self, json: impl Into<String>) -> Self {
+        self.metadata = Some(one_line(json.into()));
+        self
+    }
+
+    /// Adds a tool that the model may use, from 2025-11-25 on: a `Tool` of the specification, in
+    /// JSON.
+    #[must_use]
+    pub fn tool_json(mut self, json: impl Into<String>) -> Self {
+        self.tools.push(one_line(json.into()));
+        self
+    }
+
+    /// Sets whether the model is to use its tools.
+    #[must_use]
+    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
+        self.tool_choice = Some(choice);
+        self
+    }
+
+    fn text(self, role: &str, text: &str) -> Self {
+        let mut bytes = Vec::new();
+        let mut writer = JsonWriter::new(&mut bytes);
+        writer.raw(b"{\"role\":");
+        writer.string(role);
+        writer.raw(b",\"content\":{\"type\":\"text\",\"text\":");
+        writer.string(text);
+        writer.raw(b"}}");
+        self.message_json(String::from_utf8_lossy(&bytes))
+    }
+
+    fn uses_tools(&self) -> bool {
+        !self.tools.is_empty() || self.tool_choice.is_some()
+    }
+
+    fn write(&self, writer: &mut JsonWriter<'_>) {
+        writer.raw(b"{\"messages\":[");
+        raw_items(writer, &self.messages);
+        writer.raw(b"],\"maxTokens\":");
+        writer.u64(self.tokens_max);
+        super::optional(writer, "systemPrompt", self.system.as_deref());
+        if let Some(temperature) = self.temperature.filter(|value| value.is_finite()) {
+            writer.raw(b",\"temperature\":");
+            write_number(writer, temperature);
+        }
+        if !self.stop.is_empty() {
+            writer.raw(b",\"stopSequences\":[");
+            for (index, text) in self.stop.iter().enumerate() {
+                writer.raw(if index > 0 { b"," } else { b"" });
+                writer.string(text);
+            }
+            writer.raw(b"]");
+        }
+        self.write_preferences(writer);
+        let include = self.include.map(|include| match include {
+            IncludeContext::None => "none",
+            IncludeContext::ThisServer => "thisServer",
+            IncludeContext::AllServers => "allServers",
+        });
+        super::optional(writer, "includeContext", include);
+        if let Some(metadata) = &self.metadata {
+            writer.raw(b",\"metadata\":");
+            writer.raw(metadata.as_bytes());
+        }
+        if !self.tools.is_empty() {
+            writer.raw(b",\"tools\":[");
+            raw_items(writer, &self.tools);
+            writer.raw(b"]");
+        }
+        if let Some(choice) = self.tool_choice {
+            writer.raw(b",\"toolChoice\":{\"mode\":");
+            writer.string(match choice {
+                ToolChoice::Auto => "auto",
+                ToolChoice::Required => "required",
+                ToolChoice::None => "none",
+            });
+            writer.raw(b"}");
+        }
+        writer.raw(b"}");
+    }
+
+    fn write_preferences(&self, writer: &mut JsonWriter<'_>) {
+        let names = ["costPriority", "speedPriority", "intelligencePriority"];
+        let priorities = names.iter().zip(self.priorities);
+        if self.hints.is_empty() && self.priorities.iter().all(Option::is_none) {
+            return;
+        }
+        writer.raw(b",\"modelPreferences\":{\"hints\":[");
+        for (index, name) in self.hints.iter().enumerate() {
+            writer.raw(if index > 0 { b"," } else { b"" });
+            writer.raw(b"{\"name\":");
+            writer.string(name);
+            writer.raw(b"}");
+        }
+        writer.raw(b"]");
+        for (name, priority) in priorities {
+            if let Some(priority) = priority.filter(|value| value.is_finite()) {
+                writer.raw(b",");
+                writer.key(name);
+                write_number(writer, priority);
+            }
+        }
+        writer.raw(b"}");
+    }
+}
+
+impl Input {
+    /// What a client must be capable of to be asked.
+    pub(crate) fn required(&self) -> ClientCapabilities {
+        let none = ClientCapabilities::default();
+        match self {
+            Self::Form(_) => ClientCapabilities {
+                elicitation_form: true,
+                ..none
+            },
+            Self::Url { .. } => ClientCapabilities {
+                elicitation_url: true,
+                ..none
+            },
+            Self::Sampling(sampling) => ClientCapabilities {
+                sampling: true,
+                sampling_tools: sampling.uses_tools(),
+                sampling_context: matches!(
+                    sampling.include,
+                    Some(IncludeContext::ThisServer | IncludeContext::AllServers)
+                ),
+                ..none
+            },
+            Self::Roots => ClientCapabilities {
+                roots: true,
+                ..none
+            },
+        }
+    }
+
+    /// What the revision lacks that is asked for.
+    pub(crate) fn lacking_in(&self, version: ProtocolVersion) -> Option<&'static str> {
+        let since = |since, what| (version < since).then_some(what);
+        match self {
+            Self::Form(form) => since(ProtocolVersion::V2025_06_18, "elicitation").or_else(|| {
+                let exist = form
+                    .fields
+                    .iter()
+                    .all(|(_, field)| field.exists_in(version));
+                (!exist).then_some("a field of several choices")
+            }),
+            Self::Url { .. } => since(ProtocolVersion::V2025_11_25, "elicitation by URL"),
+            Self::Sampling(sampling) if sampling.uses_tools() => {
+                since(ProtocolVersion::V2025_11_25, "sampling with tools")
+            }
+            Self::Sampling(_) | Self::Roots => None,
+        }
+    }
+
+    /// Writes `"method":…,"params":…`, the middle of a request.
+    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
+        writer.raw(b"\"method\":");
+        match self {
+            Self::Form(form) => {
+                writer.string(ELICIT);
+                writer.raw(b",\"params\":{");
+                // Before there were modes, all were forms.
+                if version >= ProtocolVersion::V2025_11_25 {
+                    writer.raw(b"\"mode\":\"form\",");
+                }
+                writer.raw(b"\"message\":");
+                writer.string(&form.message);
+                writer.raw(b",\"requestedSchema\":");
+                form.write_schema(writer, version);
+                writer.raw(b"}");
+            }
+            Self::Url { message, url } => {
+                writer.string(ELICIT);
+                writer.raw(b",\"params\":{\"mode\":\"url\",\"message\":");
+                writer.string(message);
+                writer.raw(b",\"url\":");
+                writer.string(url);
+                writer.raw(b"}");
+            }
+            Self::Sampling(sampling) => {
+                writer.string(CREATE_MESSAGE);
+                writer.raw(b",\"params\":");
+                sampling.write(writer);
+            }
+            Self::Roots => {
+                writer.string(LIST_ROOTS);
+                writer.raw(b",\"params\":{}");
+            }
+        }
+    }
+
+    /// The method that asks for it.
+    pub(crate) fn method(&self) -> &'static str {
+        match self {
+            Self::Form(_) | Self::Url { .. } => ELICIT,
+            Self::Sampling(_) => CREATE_MESSAGE,
+            Self::Roots => LIST_ROOTS,
+        }
+    }
+
+    /// Checks an answer of the client.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, after the name of the answer.
+    pub(crate) fn check(&self, answer: Value<'_>) -> Result<(), String> {
+        let object = answer
+            .as_object()
+            .ok_or_else(|| format!(" must be an object, not {}", answer.kind().as_str()))?;
+        match self {
+            Self::Form(form) => {
+                if check_action(object)? {
+                    form.check_content(object)?;
+                }
+                Ok(())
+            }
+            Self::Url { .. } => check_action(object).map(|_| ()),
+            Self::Sampling(_) => {
+                for name in ["role", "model"] {
+                    if object.find(name).and_then(Value::as_str).is_none() {
+                        return Err(format!(".{name} must be a string"));
+                    }
+                }
+                match object.find("content") {
+                    Some(content)
+                        if content.as_object().is_some() || content.as_array().is_some() =>
+                    {
+                        Ok(())
+                    }
+                    _ => Err(".content must be an object or an array".to_owned()),
+                }
+            }
+            Self::Roots => {
+                let roots = object.find("roots").and_then(Value::as_array);
+                let roots = roots.ok_or(".roots must be an array")?;
+                let uri = |root: Value<'_>| root.as_object()?.find("uri")?.as_str().map(drop);
+                if roots.iter().all(|root| uri(root).is_some()) {
+                    Ok(())
+                } else {
+                    Err(".roots must be objects with a uri".to_owned())
+                }
+            }
+        }
+    }
+}
+
+impl Elicitation {
+    /// Checks what the user filled in against the form.
+    fn check_content(&self, answer: Object<'_>) -> Result<(), String> {
+        let content = answer.find("content").unwrap_or(Value::EMPTY_OBJECT);
+        if content.as_object().is_none() {
+            return Err(".content must be an object".to_owned());
+        }
+        let mut schema = Vec::new();
+        self.write_schema(&mut JsonWriter::new(&mut schema), ProtocolVersion::LATEST);
+        let schema = Schema::compile(&String::from_utf8_lossy(&schema))
+            .map_err(|reason| format!(".content cannot be checked: {reason}"))?;
+        if schema.is_valid(content) {
+            return Ok(());
+        }
+        let problems = schema.problems(content);
+        let told = problems.iter().map(|problem| match problem.path.as_str() {
+            "" => problem.text.clone(),
+            path => format!("{path}: {}", problem.text),
+        });
+        let told: Vec<String> = told.collect();
+        Err(format!(".content does not fit: {}", told.join("; ")))
+    }
+}
+
+/// Whether the user accepted.
+fn check_action(answer: Object<'_>) -> Result<bool, String> {
+    match answer.find("action").and_then(Value::as_str) {
+        Some("accept") => Ok(true),
+        Some("decline" | "cancel") => Ok(false),
+        _ => Err(".action must be one of accept, decline, cancel".to_owned()),
+    }
+}
+
+fn raw_items(writer: &mut JsonWriter<'_>, items: &[String]) {
+    for (index, item) in items.iter().enumerate() {
+        writer.raw(if index > 0 { b"," } else { b"" });
+        writer.raw(item.as_bytes());
+    }
+}

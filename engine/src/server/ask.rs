@@ -1,0 +1,474 @@
+//! Asking the client back: [`Context::ask`], in both eras.
+//!
+//! ```text
+//!   handler ── ask ──▶ answered? ── yes ─▶ Ok(Answers)
+//!                          │
+//!                          no ─▶ Err(Ask) ─▶ the handler returns
+//!                                             │ modern: `input_required`; the client asks again,
+//!                                             │         with `inputResponses` and `requestState`
+//!                                             │ legacy: a request to the client for each input;
+//!                                             ▼         the call waits for their answers
+//!                                 the handler is called again, from the start
+//! ```
+//!
+//! What the handler has been told in earlier rounds, and the state that it keeps, travel in the
+//! `requestState` in the modern era, sealed, and stay in the table of requests in flight in the
+//! legacy one. In both they are one JSON object, the payload: `{"answers":{…},"state":"…"}`.
+//!
+//! Specification: 2026-07-28, `basic/patterns/mrtr`; before, `client/elicitation`,
+//! `client/sampling`, `client/roots`.
+
+use std::fmt;
+
+use tightwire_codec::{JsonWriter, Object, Value};
+
+use super::{
+    context::Context,
+    seal::{Binding, bind},
+};
+use crate::{
+    error::RpcError,
+    model::input::Inputs,
+    protocol::{
+        capabilities::ClientCapabilities,
+        version::{Era, ProtocolVersion},
+    },
+};
+
+/// What the client has answered so far, and the state kept between rounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given<'a> {
+    /// With this very request.
+    pub(crate) responses: Option<Object<'a>>,
+    /// In earlier rounds.
+    pub(crate) earlier: Option<Object<'a>>,
+    pub(crate) state: Option<&'a str>,
+}
+
+impl<'a> Given<'a> {
+    /// Reads the payload of earlier rounds.
+    pub(crate) fn read(responses: Option<Object<'a>>, payload: Option<Object<'a>>) -> Self {
+        let member = |name: &str| payload.and_then(|payload| payload.find(name));
+        Self {
+            responses,
+            earlier: member("answers").and_then(Value::as_object),
+            state: member("state").and_then(Value::as_str),
+        }
+    }
+
+    fn answer(&self, key: &str) -> Option<Value<'a>> {
+        let find = |object: Option<Object<'a>>| object.and_then(|object| object.find(key));
+        find(self.responses).or_else(|| find(self.earlier))
+    }
+}
+
+/// Why a handler cannot answer yet, or at all.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The client is to be asked.
+    Input(Box<InputRequired>),
+    /// It cannot be asked, or its answer is of no use.
+    Error(RpcError),
+}
+
+/// What the client is to be asked for.
+#[derive(Debug)]
+pub(crate) struct InputRequired {
+    pub(crate) inputs: Inputs,
+    /// What is known already: sealed in the modern era.
+    pub(crate) state: Option<String>,
+    /// In the legacy era, the request to serve again: an object with its parameters.
+    pub(crate) request: Vec<u8>,
+}
+
+/// The client has to be asked before the handler can go on. To be returned from the handler, as it
+/// is or within an error of its own: it is no error of the tool's.
+#[derive(Debug)]
+pub struct Ask {
+    message: String,
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Ask {}
+
+impl From<Ask> for String {
+    fn from(ask: Ask) -> Self {
+        ask.message
+    }
+}
+
+impl From<Ask> for RpcError {
+    fn from(ask: Ask) -> Self {
+        Self::internal(ask.message)
+    }
+}
+
+/// The answers of the client to all that was asked.
+#[derive(Debug)]
+pub struct Answers<'a> {
+    list: Vec<(String, Object<'a>)>,
+}
+
+/// What became of an elicitation.
+#[derive(Clone, Copy, Debug)]
+pub enum Elicited<'a> {
+    /// The user accepted. What was filled in fits the form; after a URL, it is empty.
+    Accepted(Object<'a>),
+    /// The user declined.
+    Declined,
+    /// The user dismissed the question.
+    Cancelled,
+}
+
+/// A message that a model wrote.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled<'a> {
+    message: Object<'a>,
+}
+
+impl<'a> Context<'a> {
+    /// Asks the client.
+    ///
+    /// The first time this is an `Err`, which the handler returns: `ctx.ask(inputs)?`. The client
+    /// is then asked, and the handler is called once more, from its start, with the answers at
+    /// hand; that a user declines or dismisses the question is an answer. So what a handler does
+    /// before it asks is done again: let it have no effects, or let them be harmless twice.
+    ///
+    /// Several things are best asked for at once. A handler may ask again with what it has learnt;
+    /// what it was told before is still answered then.
+    ///
+    /// ```
+    /// use tightwire::{Ask, Call, Context, Elicitation, Elicited, Field, Inputs, IntoReply, Reply, Tool};
+    ///
+    /// fn greet(context: &Context<'_>) -> Result<String, Ask> {
+    ///     let form = Elicitation::form("Who are you?").field("name", Field::text().required());
+    ///     let answers = context.ask(Inputs::new().elicit("who", form))?;
+    ///     Ok(match answers.elicited("who") {
+    ///         Elicited::Accepted(form) => {
+    ///             let name = form.find("name").and_then(|name| name.as_str());
+    ///             format!("Hello, {}!", name.unwrap_or_default())
+    ///         }
+    ///         Elicited::Declined | Elicited::Cancelled => "Hello, whoever you are!".to_owned(),
+    ///     })
+    /// }
+    ///
+    /// let greet = Tool::new("greet", |call: Call<'_>, reply: Reply<'_>| {
+    ///     greet(call.context()).reply(reply);
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Ask`] if not all is answered yet; also if the client cannot be asked for it, or if an
+    /// answer of the client is not valid, which ends the request with an error that says so.
+    pub fn ask(&self, inputs: Inputs) -> Result<Answers<'a>, Ask> {
+        let mut list = Vec::new();
+        let mut missing = Inputs::new();
+        for (key, input) in inputs.into_list() {
+            match self.given.answer(&key) {
+                None => missing = missing.with(key, input),
+                Some(answer) => {
+                    input
+                        .check(answer)
+                        .map_err(|problem| self.refuse_answer(&key, &problem))?;
+                    let object = answer.as_object().unwrap_or(Object::EMPTY);
+                    list.push((key, object));
+                }
+            }
+        }
+        let used = list.iter().map(|(key, _)| key.clone());
+        self.outbox().used.extend(used);
+        if missing.is_empty() {
+            return Ok(Answers { list });
+        }
+        self.check_askable(&missing)?;
+        let required = InputRequired {
+            state: self.next_state(),
+            request: match self.version.era() {
+                Era::Modern => Vec::new(),
+                Era::Legacy => self.request_again(),
+            },
+            inputs: missing,
+        };
+        self.outbox().stop = Some(Stop::Input(Box::new(required)));
+        Err(Ask {
+            message: "input of the client is required".to_owned(),
+        })
+    }
+
+    /// Keeps a text for when the handler is called again, after it has asked.
+    ///
+    /// In the modern era it travels through the client, which can read it but not change it, and
+    /// which may bring it more than once: what must happen only once has to be guarded by other
+    /// means.
+    pub fn keep(&self, state: impl Into<String>) {
+        self.outbox().kept = Some(state.into());
+    }
+
+    /// What [`Context::keep`] was given in the round before.
+    #[must_use]
+    pub fn state(&self) -> Option<&'a str> {
+        self.given.state
+    }
+
+    /// Refuses to serve a client that lacks these capabilities, as [`Context::ask`] does for what
+    /// it asks.
+    ///
+    /// # Errors
+    ///
+    /// [`Ask`], if it lacks one of them.
+    pub fn require(&self, capabilities: ClientCapabilities) -> Result<(), Ask> {
+        let lacking = capabilities.lacking_in(self.capabilities());
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let message = format!("the client does not support {}", lacking.names());
+        if self.version.era() == Era::Modern {
+            let mut data = Vec::new();
+            let mut writer = JsonWriter::new(&mut data);
+            writer.raw(b"{\"requiredCapabilities\":");
+            lacking.write(&mut writer);
+            writer.raw(b"}");
+            let error = RpcError::new(
+                RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY,
+                format!("Missing required client capability: {message}"),
+            )
+            .with_data(String::from_utf8_lossy(&data));
+            self.outbox().stop = Some(Stop::Error(error));
+        }
+        Err(Ask { message })
+    }
+
+    fn check_askable(&self, inputs: &Inputs) -> Result<(), Ask> {
+        if let Some(lacking) = inputs
+            .iter()
+            .find_map(|(_, input)| input.lacking_in(self.version))
+        {
+            let message = format!("revision {} has no {lacking}", self.version);
+            return Err(Ask { message });
+        }
+        let none = ClientCapabilities::default();
+        let required = inputs
+            .iter()
+            .fold(none, |all, (_, input)| all.and(input.required()));
+        self.require(match self.version {
+            // Elicitation had no modes then, and sampling no parts.
+            version if version < ProtocolVersion::V2025_11_25 => ClientCapabilities {
+                sampling_context: false,
+                ..required
+            },
+            _ => required,
+        })
+    }
+
+    /// An answer of the client that is not valid: its own fault in the modern era, where it made
+    /// this request; what the handler failed on in the legacy one.
+    fn refuse_answer(&self, key: &str, problem: &str) -> Ask {
+        let key = super::excerpt(key);
+        if self.version.era() == Era::Modern {
+            let message = format!("params.inputResponses[{key}]{problem}");
+            let error = RpcError::invalid_params(message.clone());
+            self.outbox().stop = Some(Stop::Error(error));
+            return Ask { message };
+        }
+        Ask {
+            message: format!("the client's answer to {key} is not valid: it{problem}"),
+        }
+    }
+
+    /// What is to be known in the next round, if it is anything: sealed in the modern era.
+    fn next_state(&self) -> Option<String> {
+        let outbox = self.outbox();
+        let state = outbox.kept.as_deref().or(self.given.state);
+        if state.is_none() && outbox.used.is_empty() {
+            return None;
+        }
+        let mut payload = Vec::new();
+        let mut writer = JsonWriter::new(&mut payload);
+        writer.raw(b"{\"answers\":{");
+        let mut separator: &[u8] = b"";
+        for key in &outbox.used {
+            if let Some(answer) = self.given.answer(key) {
+                writer.raw(separator);
+                separator = b",";
+                writer.key(key);
+                writer.value(answer);
+            }
+        }
+        writer.raw(b"}");
+        if let Some(state) = state {
+            writer.raw(b",\"state\":");
+            writer.string(state);
+        }
+        writer.raw(b"}");
+        Some(match self.version.era() {
+            Era::Modern => {
+                let expires = self
+                    .unix_ms
+                    .saturating_add(self.registry.limits.state_ms_max);
+                self.registry.seal.seal(&payload, &self.binding(), expires)
+            }
+            Era::Legacy => String::from_utf8_lossy(&payload).into_owned(),
+        })
+    }
+
+    fn binding(&self) -> Binding {
+        let request = &self.request;
+        bind("", request.method.as_str(), request.name, request.arguments)
+    }
+
+    /// The request's parameters, to serve it again.
+    fn request_again(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = JsonWriter::new(&mut bytes);
+        writer.raw(b"{");
+        writer.key(self.request.method.name_key());
+        writer.string(self.request.name);
+        if let Some(arguments) = self.request.arguments {
+            writer.raw(b",\"arguments\":");
+            writer.value(arguments);
+        }
+        if let Some(meta) = self.meta {
+            writer.raw(b",\"_meta\":");
+            write_object(&mut writer, meta);
+        }
+        writer.raw(b"}");
+        bytes
+    }
+}
+
+impl<'a> Answers<'a> {
+    /// What became of an elicitation.
+    #[must_use]
+    pub fn elicited(&self, key: &str) -> Elicited<'a> {
+        let answer = self.value(key).unwrap_or(Object::EMPTY);
+        match answer.find("action").and_then(Value::as_str) {
+            Some("accept") => {
+                let content = answer.find("content").and_then(Value::as_object);
+                Elicited::Accepted(content.unwrap_or(Object::EMPTY))
+            }
+            Some("decline") => Elicited::Declined,
+            _ => Elicited::Cancelled,
+        }
+    }
+
+    /// The message that a model wrote.
+    #[must_use]
+    pub fn sampled(&self, key: &str) -> Sampled<'a> {
+        Sampled {
+            message: self.value(key).unwrap_or(Object::EMPTY),
+        }
+    }
+
+    /// The URIs of the client's roots, each with its name.
+    pub fn roots(&self, key: &str) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
+        let roots = self.value(key).and_then(|answer| answer.find("roots"));
+        let roots = roots.and_then(Value::as_array);
+        roots.into_iter().flatten().filter_map(|root| {
+            let root = root.as_object()?;
+            let name = root.find("name").and_then(Value::as_str);
+            Some((root.find("uri")?.as_str()?, name))
+        })
+    }
+
+    /// The whole answer.
+    #[must_use]
+    pub fn value(&self, key: &str) -> Option<Object<'a>> {
+        let found = self.list.iter().find(|(name, _)| name == key);
+        found.map(|(_, answer)| *answer)
+    }
+}
+
+impl<'a> Elicited<'a> {
+    /// What was filled in, if the user accepted.
+    #[must_use]
+    pub fn content(self) -> Option<Object<'a>> {
+        match self {
+            Self::Accepted(content) => Some(content),
+            Self::Declined | Self::Cancelled => None,
+        }
+    }
+
+    /// The name of what became of it: `accept`, `decline` or `cancel`.
+    #[must_use]
+    pub fn action(self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accept",
+            Self::Declined => "decline",
+            Self::Cancelled => "cancel",
+        }
+    }
+}
+
+impl<'a> Sampled<'a> {
+    /// The text of the message: of its first content that is one.
+    #[must_use]
+    pub fn text(&self) -> Option<&'a str> {
+        self.contents()
+            .find_map(|content| content.as_object()?.find("text")?.as_str())
+    }
+
+    /// The contents of the message, one or several.
+    pub fn contents(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        let content = self.message.find("content");
+        let several = content.and_then(Value::as_array);
+        let one = content.filter(|_| several.is_none());
+        one.into_iter().chain(several.into_iter().flatten())
+    }
+
+    /// The name of the model.
+    #[must_use]
+    pub fn model(&self) -> &'a str {
+        self.member("model").unwrap_or_default()
+    }
+
+    /// Why the model stopped.
+    #[must_use]
+    pub fn stop_reason(&self) -> Option<&'a str> {
+        self.member("stopReason")
+    }
+
+    fn member(&self, name: &str) -> Option<&'a str> {
+        self.message.find(name).and_then(Value::as_str)
+    }
+}
+
+impl InputRequired {
+    /// Writes the members of an `InputRequiredResult`, without the braces.
+    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>) {
+        writer.raw(b"\"inputRequests\":{");
+        for (index, (key, input)) in self.inputs.iter().enumerate() {
+            writer.raw(if index > 0 { b"," } else { b"" });
+            writer.key(key);
+            writer.raw(b"{");
+            input.write(writer, ProtocolVersion::LATEST);
+            writer.raw(b"}");
+        }
+        writer.raw(b"}");
+        if let Some(state) = &self.state {
+            writer.raw(b",\"requestState\":");
+            writer.string(state);
+        }
+    }
+
+    /// What is kept of it while the client is asked, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.request.len() + self.state.as_ref().map_or(0, String::len)
+    }
+}
+
+/// Writes an object's members in their order.
+pub(crate) fn write_object(writer: &mut JsonWriter<'_>, object: Object<'_>) {
+    writer.raw(b"{");
+    for (index, (key, value)) in object.iter().enumerate() {
+        writer.raw(if index > 0 { b"," } else { b"" });
+        writer.key(key);
+        writer.value(value);
+    }
+    writer.raw(b"}");
+}

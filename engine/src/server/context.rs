@@ -1,0 +1,347 @@
+//! [`Context`]: what a handler may know of the request it serves, and say about it before it
+//! answers.
+//!
+//! A handler that runs in the loop leaves its notices in the [`Outbox`] of the connection, from
+//! where they go out before its answer. One that runs elsewhere sends them to the loop, which
+//! passes them on as long as the request is in flight.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde::Serialize;
+use tightwire_codec::{JsonWriter, Object, Value};
+
+use super::{
+    ask::{Given, Stop},
+    client::Client,
+    registry::Registry,
+    ticket::{Cancellation, Completion, CompletionKind, Completions},
+};
+use crate::{
+    model::form::write_number,
+    protocol::{
+        capabilities::ClientCapabilities,
+        log_level::LogLevel,
+        meta,
+        method::{LOG_MESSAGE, Method, PROGRESS},
+        version::{Era, ProtocolVersion},
+    },
+};
+
+/// One request as its handler sees it: who asks, with which metadata, and the means to report
+/// progress, to log, and to ask the client back.
+///
+/// The handler is the same for all revisions: what the request's revision lacks is left out, or is
+/// an error that says so.
+pub struct Context<'a> {
+    pub(crate) version: ProtocolVersion,
+    pub(crate) request: Asked<'a>,
+    pub(crate) meta: Option<Object<'a>>,
+    pub(crate) given: Given<'a>,
+    /// When the request came, in milliseconds of wall time.
+    pub(crate) unix_ms: u64,
+    pub(crate) client: &'a Client,
+    pub(crate) registry: &'a Registry,
+    pub(crate) outbox: &'a Mutex<Outbox>,
+    pub(crate) remote: Option<Remote<'a>>,
+}
+
+/// What is asked for: of which method, under which name or URI, with which arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) method: Method,
+    pub(crate) name: &'a str,
+    pub(crate) arguments: Option<Value<'a>>,
+}
+
+/// The way back to the loop, for a handler that runs elsewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Remote<'a> {
+    pub(crate) serial: u64,
+    pub(crate) completions: &'a Arc<Completions>,
+    pub(crate) cancellation: &'a Cancellation,
+}
+
+/// What a handler leaves besides its answer.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    /// Notifications, to go out before the answer.
+    pub(crate) notices: Vec<u8>,
+    sent: [u32; 2],
+    progress: Option<f64>,
+    /// Why the handler cannot answer yet, or at all.
+    pub(crate) stop: Option<Stop>,
+    /// The state that it keeps for the next round.
+    pub(super) kept: Option<String>,
+    /// The keys of the answers that it has used.
+    pub(super) used: Vec<String>,
+}
+
+/// What a notice tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoticeKind {
+    Progress,
+    Log,
+}
+
+impl Outbox {
+    /// Whether a handler has used it.
+    #[inline]
+    pub(crate) fn is_used(&self) -> bool {
+        !self.notices.is_empty() || self.stop.is_some() || self.has_state()
+    }
+
+    fn has_state(&self) -> bool {
+        self.kept.is_some() || !self.used.is_empty() || self.progress.is_some()
+    }
+}
+
+/// How many notices of a kind a request may have sent by now: so many at once, and so many more
+/// each second.
+pub(crate) fn notices_max(registry: &Registry, kind: NoticeKind, elapsed: Duration) -> u32 {
+    let rate = match kind {
+        NoticeKind::Progress => registry.limits.progress_per_second_max,
+        NoticeKind::Log => registry.limits.log_messages_per_second_max,
+    };
+    let more = u128::from(rate) * elapsed.as_millis() / 1000;
+    rate.saturating_add(u32::try_from(more).unwrap_or(u32::MAX))
+}
+
+impl<'a> Context<'a> {
+    /// The revision in which the request is served.
+    #[must_use]
+    pub fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// The metadata of the request: `_meta`.
+    #[must_use]
+    pub fn meta(&self) -> Option<Object<'a>> {
+        self.meta
+    }
+
+    /// Who the client says it is.
+    #[must_use]
+    pub fn client_info(&self) -> ClientInfo<'a> {
+        match self.version.era() {
+            Era::Modern => {
+                let info = self
+                    .modern_meta(meta::CLIENT_INFO)
+                    .and_then(Value::as_object);
+                let text = |name: &str| info.and_then(|info| info.find(name)?.as_str());
+                ClientInfo {
+                    name: text("name"),
+                    version: text("version"),
+                    title: text("title"),
+                }
+            }
+            Era::Legacy => ClientInfo {
+                name: self.client.name.as_deref(),
+                version: self.client.version.as_deref(),
+                title: self.client.title.as_deref(),
+            },
+        }
+    }
+
+    /// What the client can do.
+    #[must_use]
+    pub fn capabilities(&self) -> ClientCapabilities {
+        match self.version.era() {
+            Era::Modern => self
+                .declared()
+                .map(ClientCapabilities::read)
+                .unwrap_or_default(),
+            Era::Legacy => self.client.capabilities,
+        }
+    }
+
+    /// The settings of an extension that the client declared with this request, by the
+    /// extension's identifier. There are none before 2026-07-28.
+    #[must_use]
+    pub fn client_extension(&self, identifier: &str) -> Option<Object<'a>> {
+        let extensions = self.declared()?.find("extensions")?.as_object()?;
+        extensions.find(identifier)?.as_object()
+    }
+
+    /// The trace that the request is part of.
+    ///
+    /// Specification: 2026-07-28, `basic/index`, `_meta`.
+    #[must_use]
+    pub fn trace_context(&self) -> TraceContext<'a> {
+        let text = |name: &str| self.meta.and_then(|meta| meta.find(name)?.as_str());
+        TraceContext {
+            traceparent: text("traceparent"),
+            tracestate: text("tracestate"),
+            baggage: text("baggage"),
+        }
+    }
+
+    /// Whether the client has cancelled the request, or its time is up: seen by handlers that run
+    /// outside of the loop. One in the loop holds up what would learn of it.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancellation().is_some_and(Cancellation::is_cancelled)
+    }
+
+    /// The cancellation of the request, for a handler that runs outside of the loop.
+    #[must_use]
+    pub fn cancellation(&self) -> Option<&'a Cancellation> {
+        self.remote.map(|remote| remote.cancellation)
+    }
+
+    /// Waits, outside of the loop, until the request is cancelled, at most for `timeout`. Whether
+    /// it was. A handler in the loop must not wait, and gets `false` at once.
+    #[must_use]
+    pub fn wait_cancelled(&self, timeout: Duration) -> bool {
+        self.cancellation()
+            .is_some_and(|cancellation| cancellation.wait(timeout))
+    }
+
+    /// Tells the client how far the work is, if it asked to be told. `progress` must grow from
+    /// call to call: what does not is not sent, nor is what comes too often (see
+    /// [`Limits::progress_per_second_max`](crate::Limits::progress_per_second_max)).
+    ///
+    /// Specification: 2026-07-28, `basic/patterns/progress`.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let Some(token) = self.meta.and_then(|meta| meta.find(meta::PROGRESS_TOKEN)) else {
+            return;
+        };
+        {
+            let mut outbox = self.outbox();
+            let grows = outbox.progress.is_none_or(|last| progress > last);
+            if !progress.is_finite() || !grows {
+                return;
+            }
+            outbox.progress = Some(progress);
+        }
+        let notice = notification(PROGRESS, |writer| {
+            writer.raw(b"\"progressToken\":");
+            writer.value(token);
+            writer.raw(b",\"progress\":");
+            write_number(writer, progress);
+            if let Some(total) = total.filter(|total| total.is_finite()) {
+                writer.raw(b",\"total\":");
+                write_number(writer, total);
+            }
+            if let Some(message) = message.filter(|_| self.version >= ProtocolVersion::V2025_03_26)
+            {
+                writer.raw(b",\"message\":");
+                writer.string(message);
+            }
+        });
+        self.send(NoticeKind::Progress, notice);
+    }
+
+    /// Sends a log message to the client, if the server has
+    /// [`Server::logging`](crate::Server::logging) and the client wants messages of this level.
+    /// Data that cannot be written as JSON is not sent, nor is what comes too often (see
+    /// [`Limits::log_messages_per_second_max`](crate::Limits::log_messages_per_second_max)).
+    ///
+    /// Specification: 2026-07-28, `server/utilities/logging`: deprecated there, in favour of
+    /// stderr.
+    pub fn log(&self, level: LogLevel, logger: Option<&str>, data: impl Serialize) {
+        if !self.registry.logging || self.log_level().is_none_or(|least| level < least) {
+            return;
+        }
+        let Ok(data) = serde_json::to_vec(&data) else {
+            return;
+        };
+        let notice = notification(LOG_MESSAGE, |writer| {
+            writer.raw(b"\"level\":");
+            writer.string(level.as_str());
+            if let Some(logger) = logger {
+                writer.raw(b",\"logger\":");
+                writer.string(logger);
+            }
+            writer.raw(b",\"data\":");
+            writer.raw(&data);
+        });
+        self.send(NoticeKind::Log, notice);
+    }
+
+    /// The least grave level that the client wants messages of.
+    fn log_level(&self) -> Option<LogLevel> {
+        match self.version.era() {
+            Era::Modern => LogLevel::parse(self.modern_meta(meta::LOG_LEVEL)?.as_str()?),
+            Era::Legacy => Some(self.client.log_level()),
+        }
+    }
+
+    fn modern_meta(&self, key: &str) -> Option<Value<'a>> {
+        self.meta.and_then(|meta| meta.find(key))
+    }
+
+    fn declared(&self) -> Option<Object<'a>> {
+        let declared = self.modern_meta(meta::CLIENT_CAPABILITIES);
+        declared.and_then(Value::as_object)
+    }
+
+    fn send(&self, kind: NoticeKind, notice: Vec<u8>) {
+        match self.remote {
+            Some(remote) => remote.completions.push_notice(Completion {
+                serial: remote.serial,
+                kind: CompletionKind::Notice(kind, notice),
+            }),
+            None => {
+                let most = notices_max(self.registry, kind, Duration::ZERO);
+                let mut outbox = self.outbox();
+                if outbox.sent[kind as usize] < most {
+                    outbox.sent[kind as usize] += 1;
+                    outbox.notices.extend_from_slice(&notice);
+                }
+            }
+        }
+    }
+
+    pub(super) fn outbox(&self) -> MutexGuard<'a, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("version", &self.version)
+            .field("name", &self.request.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Who a client says it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientInfo<'a> {
+    /// Its name.
+    pub name: Option<&'a str>,
+    /// Its version.
+    pub version: Option<&'a str>,
+    /// Its name for people to read.
+    pub title: Option<&'a str>,
+}
+
+/// The trace that a request is part of, as W3C Trace Context and W3C Baggage write it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceContext<'a> {
+    /// `traceparent`.
+    pub traceparent: Option<&'a str>,
+    /// `tracestate`.
+    pub tracestate: Option<&'a str>,
+    /// `baggage`.
+    pub baggage: Option<&'a str>,
+}
+
+/// A notification on a line: what `write` writes are the members of its `params`.
+pub(crate) fn notification(method: &str, write: impl FnOnce(&mut JsonWriter<'_>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = JsonWriter::new(&mut bytes);
+    writer.raw(b"{\"jsonrpc\":\"2.0\",\"method\":");
+    writer.string(method);
+    writer.raw(b",\"params\":{");
+    write(&mut writer);
+    writer.raw(b"}}\n");
+    bytes
+}

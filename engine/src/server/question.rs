@@ -1,0 +1,295 @@
+//! What a server of a legacy session asks of its client while a call waits: a request of its own
+//! for each input, and the call served again when all are answered.
+//!
+//! Specification: 2025-11-25, `client/elicitation`, `client/sampling`, `client/roots`.
+
+use std::sync::Arc;
+
+use tightwire_codec::{
+    Id, JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Response, Value,
+};
+
+use super::{
+    ask::InputRequired,
+    connection::{Core, Now},
+    context::notification,
+    deferred::{Awaited, Waiting},
+    dispatch::{Again, Serving},
+    reply::{Answer, Answering, Outcome, Reply},
+    ticket::JobBytes,
+};
+use crate::{
+    error::RpcError,
+    model::input::Input,
+    protocol::{
+        method::{CANCELLED, Method},
+        params::Params,
+        pending::{Entry, IdBuf},
+    },
+};
+
+/// A call that waits for answers of the client.
+pub(super) struct Asking {
+    questions: Vec<Question>,
+    /// The parameters of the call: an object.
+    request: Vec<u8>,
+    /// What was known when the client was asked.
+    payload: Option<String>,
+    bytes: JobBytes,
+}
+
+struct Question {
+    /// The id of the request to the client.
+    id: u64,
+    key: String,
+    input: Input,
+    /// JSON.
+    answer: Option<Vec<u8>>,
+}
+
+impl Asking {
+    fn find(&self, id: u64) -> Option<usize> {
+        let mut open = self.questions.iter().enumerate();
+        open.find_map(|(at, question)| {
+            (question.id == id && question.answer.is_none()).then_some(at)
+        })
+    }
+
+    fn is_answered(&self) -> bool {
+        self.questions
+            .iter()
+            .all(|question| question.answer.is_some())
+    }
+
+    /// The parameters of the call with the answers in them.
+    fn answered_request(&self) -> Vec<u8> {
+        let mut bytes = self.request.clone();
+        // Its closing brace.
+        bytes.pop();
+        let mut writer = JsonWriter::new(&mut bytes);
+        writer.raw(b",\"inputResponses\":{");
+        let mut separator: &[u8] = b"";
+        for question in &self.questions {
+            if let Some(answer) = &question.answer {
+                writer.raw(separator);
+                separator = b",";
+                writer.key(&question.key);
+                writer.raw(answer);
+            }
+        }
+        writer.raw(b"}}");
+        bytes
+    }
+}
+
+impl Core {
+    /// Sends the client a request for each input, and has the call wait for the answers.
+    pub(super) fn ask_client(
+        &mut self,
+        required: InputRequired,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) {
+        let bytes = required.bytes();
+        if self.held_bytes().saturating_add(bytes) > self.registry.limits.held_bytes_max {
+            let text = "the requests in flight hold too much memory to ask the client";
+            return self.fail(serving, text, out);
+        }
+        let mut requests = Vec::new();
+        let mut questions = Vec::new();
+        for (key, input) in required.inputs.into_list() {
+            self.questions += 1;
+            let mut writer = JsonWriter::new(&mut requests);
+            writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
+            writer.u64(self.questions);
+            writer.raw(b",");
+            input.write(&mut writer, serving.version);
+            writer.raw(b"}\n");
+            questions.push(Question {
+                id: self.questions,
+                key,
+                input,
+                answer: None,
+            });
+        }
+        self.serial += 1;
+        // They do not wait for the rest of a batch.
+        match serving.batch {
+            Some(_) => self.notices.extend_from_slice(&requests),
+            None => out.extend_from_slice(&requests),
+        }
+        let asking = Asking {
+            questions,
+            request: required.request,
+            payload: required.state,
+            bytes: JobBytes::new(Arc::clone(&self.completions), bytes),
+        };
+        let expires = serving
+            .now
+            .monotonic
+            .saturating_add(self.registry.limits.ask_max());
+        let what = Awaited::Answers(Box::new(asking));
+        let waiting = Waiting::new(serving, expires, what);
+        self.pending.insert(Entry {
+            id: IdBuf::new(&serving.id),
+            serial: self.serial,
+            deadline: waiting.deadline(),
+            state: waiting,
+        });
+    }
+
+    /// Takes an answer of the client. One to nothing that was asked, or to what is no longer
+    /// waited for, is ignored.
+    pub(super) fn handle_response(&mut self, now: Now, response: &Response<'_>, out: &mut Vec<u8>) {
+        let Some(Id::Unsigned(id)) = response.id else {
+            return;
+        };
+        let is_asked = |waiting: &Waiting| match &waiting.what {
+            Awaited::Answers(asking) => asking.find(id).is_some(),
+            _ => false,
+        };
+        let Some(entry) = self.pending.find_mut(is_asked) else {
+            return;
+        };
+        let serial = entry.serial;
+        let Awaited::Answers(asking) = &mut entry.state.what else {
+            return;
+        };
+        let Some(question) = asking.find(id).and_then(|at| asking.questions.get_mut(at)) else {
+            return;
+        };
+        let refused = match response.outcome {
+            Ok(result) => {
+                let mut answer = Vec::new();
+                JsonWriter::new(&mut answer).value(result);
+                asking.bytes.grow(answer.len());
+                question.answer = Some(answer);
+                None
+            }
+            Err(error) => Some(refusal(&question.input, error)),
+        };
+        if refused.is_none() && !asking.is_answered() {
+            if self.held_bytes() <= self.registry.limits.held_bytes_max {
+                return;
+            }
+            return self.serve_again(now, serial, Some("the answers are too long"), out);
+        }
+        self.serve_again(now, serial, refused.as_deref(), out);
+    }
+
+    /// Serves a call once more, now that the client has answered; or fails it.
+    fn serve_again(&mut self, now: Now, serial: u64, problem: Option<&str>, out: &mut Vec<u8>) {
+        let Some(Entry { id, state, .. }) = self.pending.remove_serial(serial) else {
+            return;
+        };
+        let Awaited::Answers(asking) = &state.what else {
+            return;
+        };
+        let serving = Serving {
+            now,
+            id: id.as_id(),
+            version: state.version,
+            method: state.method,
+            batch: state.batch,
+            again: Some(Again {
+                payload: asking.payload.as_deref(),
+            }),
+        };
+        let mut answer = Vec::new();
+        let target = match state.batch {
+            Some(_) => &mut answer,
+            None => &mut *out,
+        };
+        match problem {
+            Some(problem) => {
+                self.fail(&serving, problem, target);
+                self.take_back_questions(&state, out);
+            }
+            None => {
+                self.serve_answered(asking, &serving, target);
+            }
+        }
+        out.append(&mut self.notices);
+        if let Some(key) = state.batch
+            && !self.pending.contains(&serving.id)
+        {
+            self.batches.settle(key, Some(&answer), out);
+        }
+    }
+
+    fn serve_answered(&mut self, asking: &Asking, serving: &Serving<'_>, out: &mut Vec<u8>) {
+        let mut bytes = asking.answered_request();
+        let len = bytes.len();
+        bytes.resize(len + LINE_PADDING, 0);
+        let mut parser = Parser::new(ParserLimits {
+            nesting_max: self.registry.limits.nesting_max.saturating_add(2),
+            values_max: usize::MAX,
+        });
+        let line = Line::padded(&mut bytes, len);
+        let served = match line {
+            Some(mut line) => match parser.parse(&mut line) {
+                Ok(document) => {
+                    let params = document.root().as_object().unwrap_or(Object::EMPTY);
+                    self.dispatch(&Params::read(Some(params)), serving, out)
+                }
+                Err(_) => Err(unreadable()),
+            },
+            None => Err(unreadable()),
+        };
+        if let Err(error) = served {
+            self.error(Some(&serving.id), &error, out);
+        }
+    }
+
+    /// Tells the client that what it was asked need not be answered any more.
+    pub(super) fn take_back_questions(&self, state: &Waiting, out: &mut Vec<u8>) {
+        let Awaited::Answers(asking) = &state.what else {
+            return;
+        };
+        for question in &asking.questions {
+            if question.answer.is_none() {
+                out.extend_from_slice(&notification(CANCELLED, |writer| {
+                    writer.raw(b"\"requestId\":");
+                    writer.u64(question.id);
+                }));
+            }
+        }
+    }
+
+    /// Answers a call that failed on what the client said, or did not: an error of the tool's, if
+    /// it is a tool's call.
+    pub(super) fn fail(&mut self, serving: &Serving<'_>, text: &str, out: &mut Vec<u8>) {
+        if serving.method != Method::ToolsCall {
+            let error = RpcError::internal(text.to_owned());
+            return self.error(Some(&serving.id), &error, out);
+        }
+        let mut outcome = Outcome::Answered;
+        let answering = Answering {
+            id: serving.id,
+            version: serving.version,
+            serial: self.serial,
+            registry: &self.registry,
+            completions: &self.completions,
+            cancellation: None,
+            outbox: None,
+        };
+        Reply::new(Answer::new(out, answering, &mut outcome)).error(text);
+    }
+}
+
+/// What an error of the client means for the call.
+fn refusal(input: &Input, error: Value<'_>) -> String {
+    let error = error.as_object();
+    let message = error.and_then(|error| error.find("message")?.as_str());
+    let code = error.and_then(|error| error.find("code")?.as_i64());
+    format!(
+        "the client refused {}: {} ({})",
+        input.method(),
+        super::excerpt(message.unwrap_or("no message")),
+        code.unwrap_or_default()
+    )
+}
+
+fn unreadable() -> RpcError {
+    RpcError::internal("the request could not be read again")
+}
