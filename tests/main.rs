@@ -1,7 +1,10 @@
 //! The integration tests: a module per topic.
 
+mod ask;
 mod batches;
+mod context;
 mod deferred;
+mod elsewhere;
 mod ending;
 mod examples;
 mod faults;

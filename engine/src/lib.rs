@@ -55,7 +55,7 @@ pub use server::{
     ask::{Answers, Ask, Elicited, Sampled},
     connection::{Now, ServerConnection},
     context::{ClientInfo, Context, TraceContext},
-    executor::{AsyncAnswer, AsyncToolHandler, BoxFuture},
+    executor::{AsyncAnswer, BoxFuture},
     handler::{Call, ToolHandler},
     job::Job,
     prompt::{GetPrompt, Prompt, PromptReply},

@@ -7,25 +7,13 @@ use super::{handler::Call, reply::Reply};
 /// A future on the heap that may run on any thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The function behind an asynchronous tool. What its future gives answers the call.
-///
-/// Implemented by functions from a [`Call`] to a boxed future.
-pub trait AsyncToolHandler: Send + Sync + 'static {
-    /// Serves one call. The future is dropped when the call is cancelled.
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, AsyncAnswer>;
-}
+/// The function behind an asynchronous tool: from a [`Call`] to a future, which may borrow from the
+/// call, and whose value answers it.
+pub(crate) type AsyncFunction =
+    Arc<dyn for<'a> Fn(Call<'a>) -> BoxFuture<'a, AsyncAnswer> + Send + Sync>;
 
 /// What an asynchronous tool answers its call with.
 pub type AsyncAnswer = Box<dyn FnOnce(Reply<'_>) + Send>;
-
-impl<F> AsyncToolHandler for F
-where
-    F: for<'a> Fn(Call<'a>) -> BoxFuture<'a, AsyncAnswer> + Send + Sync + 'static,
-{
-    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, AsyncAnswer> {
-        self(call)
-    }
-}
 
 /// What takes the futures of asynchronous tools.
 #[derive(Clone)]

@@ -179,7 +179,7 @@ impl Job {
             }
             let mut polled = Poll::Pending;
             let result = guard(|| {
-                let future = future.get_or_insert_with(|| handler.call(call));
+                let future = future.get_or_insert_with(|| handler(call));
                 polled = future.as_mut().poll(task);
             });
             match result {

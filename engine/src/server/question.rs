@@ -166,7 +166,11 @@ impl Core {
                 question.answer = Some(answer);
                 None
             }
-            Err(error) => Some(refusal(&question.input, error)),
+            Err(error) => {
+                // It is answered: there is nothing to take back.
+                question.answer = Some(Vec::new());
+                Some(refusal(&question.input, error))
+            }
         };
         if refused.is_none() && !asking.is_answered() {
             if self.held_bytes() <= self.registry.limits.held_bytes_max {

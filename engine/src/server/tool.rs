@@ -6,7 +6,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 
 use super::{
-    executor::AsyncToolHandler,
+    executor::{AsyncAnswer, AsyncFunction, BoxFuture},
     handler::{Call, ToolHandler},
     reply::{IntoReply, Reply},
 };
@@ -36,7 +36,7 @@ pub struct Tool {
 #[derive(Clone)]
 pub(crate) enum Function {
     Sync(Arc<dyn ToolHandler>),
-    Async(Arc<dyn AsyncToolHandler>),
+    Async(AsyncFunction),
 }
 
 /// Where a tool's function runs.
@@ -64,12 +64,29 @@ impl Tool {
     /// An asynchronous tool: its future runs on the [`Server::executor`](crate::Server::executor),
     /// with a copy of the arguments, and is dropped when the call is cancelled. Without
     /// [`Tool::input_schema`] it takes any arguments.
+    ///
+    /// ```
+    /// use tightwire::{AsyncAnswer, Call, Reply, Tool};
+    ///
+    /// let lookup = Tool::asynchronous("lookup", |call: Call<'_>| {
+    ///     Box::pin(async move {
+    ///         let city = call.arguments().find("city").and_then(|city| city.as_str());
+    ///         let city = city.unwrap_or("nowhere").to_owned();
+    ///         // … ask a slow database, and await its answer …
+    ///         let answer: AsyncAnswer = Box::new(move |reply: Reply<'_>| reply.text(&city));
+    ///         answer
+    ///     })
+    /// });
+    /// ```
     #[must_use]
-    pub fn asynchronous(name: impl Into<String>, handler: impl AsyncToolHandler) -> Self {
+    pub fn asynchronous(
+        name: impl Into<String>,
+        function: impl for<'a> Fn(Call<'a>) -> BoxFuture<'a, AsyncAnswer> + Send + Sync + 'static,
+    ) -> Self {
         Self::define(
             name.into(),
             Execution::Async,
-            Function::Async(Arc::new(handler)),
+            Function::Async(Arc::new(function)),
         )
     }
 
