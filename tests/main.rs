@@ -11,6 +11,7 @@ mod faults;
 mod features;
 mod framing;
 mod held;
+mod hooks;
 mod legacy;
 mod limits;
 mod lines;

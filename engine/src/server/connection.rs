@@ -30,6 +30,7 @@ use super::{
     deferred::Waiting,
     dispatch::{Ran, Serving},
     excerpt,
+    hook::{Ending, FinishedLine},
     job::Job,
     legacy::Session,
     log::Log,
@@ -86,6 +87,7 @@ impl ServerConnection {
                 outbox: Mutex::default(),
                 notices: Vec::new(),
                 questions: 0,
+                finished: FinishedLine::default(),
                 log: Log::default(),
                 serial: 0,
                 ran: None,
@@ -102,7 +104,7 @@ impl ServerConnection {
         if line.is_blank() {
             return;
         }
-        self.core.ran = None;
+        self.core.begin_step();
         let parsed = match self.parser.parse(&mut line) {
             Ok(document) => match self.core.handle_root(now, document.root(), None, out) {
                 Root::Handled => Parsed::Handled,
@@ -139,7 +141,7 @@ impl ServerConnection {
     /// Does what is due, as far as there is room for the answers: continues what waited for a delay,
     /// gives up what took too long.
     pub fn handle_timeout(&mut self, now: Now, out: &mut Vec<u8>) {
-        self.core.ran = None;
+        self.core.begin_step();
         // What waits again for no time at all has its turn after the next lines.
         let last = self.core.serial;
         let room = self.core.output_room(out);
@@ -190,6 +192,9 @@ impl ServerConnection {
     /// a function that held the loop too long is named in the log.
     #[inline]
     pub fn line_took(&mut self, took: Duration) {
+        if !self.core.finished.is_empty() {
+            self.core.finished.tell(&self.core.registry.hooks, took);
+        }
         if took >= Duration::from_millis(self.core.registry.limits.inline_ms_warn) {
             self.core.warn_of_held_loop(took);
         }
@@ -320,9 +325,21 @@ pub(super) struct Core {
     pub(super) notices: Vec<u8>,
     /// How many requests the client was sent: the id of the last.
     pub(super) questions: u64,
+    /// For the hooks.
+    pub(super) finished: FinishedLine,
 }
 
 impl Core {
+    /// Nothing has run yet of what comes now; how long the last step took will not be told any
+    /// more.
+    #[inline]
+    fn begin_step(&mut self) {
+        self.ran = None;
+        if !self.finished.is_empty() {
+            self.finished.tell(&self.registry.hooks, Duration::ZERO);
+        }
+    }
+
     fn handle_root<'a>(
         &mut self,
         now: Now,
@@ -379,7 +396,7 @@ impl Core {
                 }
                 // What it settles is not this batch's, so it goes straight out.
                 Ok(Message::Notification(notification)) => {
-                    self.handle_notification(&notification, wide, out);
+                    self.handle_notification(now, &notification, wide, out);
                 }
                 Ok(Message::Response(response)) => self.handle_response(now, &response, out),
                 message => self.handle_message(now, message, wide, Some(key), &mut answers),
@@ -407,7 +424,7 @@ impl Core {
         match message {
             Ok(Message::Request(request)) => self.handle_request(now, &request, batch, out),
             Ok(Message::Notification(notification)) => {
-                self.handle_notification(&notification, wide, out);
+                self.handle_notification(now, &notification, wide, out);
             }
             Ok(Message::Response(response)) => self.handle_response(now, &response, out),
             Err(invalid) => {
@@ -443,6 +460,7 @@ impl Core {
                 id: request.id,
                 version,
                 method,
+                name: "",
                 batch,
                 again: None,
             };
@@ -491,6 +509,7 @@ impl Core {
     /// `basic/utilities/cancellation`. What is malformed or unknown is ignored.
     fn handle_notification(
         &mut self,
+        now: Now,
         notification: &Notification<'_>,
         wide: Option<&WideIntegers>,
         out: &mut Vec<u8>,
@@ -506,6 +525,7 @@ impl Core {
                     .and_then(|id| Id::read_wide(id, wide).ok());
                 if let Some(entry) = id.and_then(|id| self.pending.remove(&id)) {
                     self.take_back_questions(&entry.state, out);
+                    self.tell_finished(now, &entry.state.origin, Ending::Cancelled);
                     if let Some(key) = entry.state.batch {
                         self.batches.settle(key, None, out);
                     }

@@ -8,9 +8,10 @@ use super::{
     context::{NoticeKind, notices_max},
     dispatch::{Ran, Serving},
     handler::guard,
+    hook::{Ending, Finished},
     question::Asking,
     registry::Registry,
-    reply::{Answer, Answering, Continuation, Outcome, Reply, unanswered, write_error},
+    reply::{Answer, Answering, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
     ticket::{Cancellation, Completion, CompletionKind},
 };
 use crate::{
@@ -26,15 +27,29 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) version: ProtocolVersion,
-    pub(super) method: Method,
+    pub(super) origin: Origin,
     pub(super) batch: Option<BatchKey>,
-    /// When its handler was called, on the monotonic clock.
-    started: Duration,
     /// When the time of a deferred answer is up, on the monotonic clock.
     expires: Duration,
     /// How many notices of each kind it has sent.
     sent: [u32; 2],
     pub(super) what: Awaited,
+}
+
+/// What a request in flight is, and since when.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) method: Method,
+    /// For the hooks, if there are any.
+    name: Option<Box<str>>,
+    /// When its handler was called, on the monotonic clock.
+    started: Duration,
+}
+
+impl Origin {
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
 }
 
 pub(super) enum Awaited {
@@ -49,12 +64,20 @@ pub(super) enum Awaited {
 }
 
 impl Waiting {
-    pub(super) fn new(serving: &Serving<'_>, expires: Duration, what: Awaited) -> Self {
+    pub(super) fn new(
+        serving: &Serving<'_>,
+        registry: &Registry,
+        expires: Duration,
+        what: Awaited,
+    ) -> Self {
         Self {
             version: serving.version,
-            method: serving.method,
+            origin: Origin {
+                method: serving.method,
+                name: (!registry.hooks.is_empty()).then(|| serving.name.into()),
+                started: serving.now.monotonic,
+            },
             batch: serving.batch,
-            started: serving.now.monotonic,
             expires,
             sent: [0; 2],
             what,
@@ -80,7 +103,7 @@ impl Waiting {
 
     /// Whether it may send one more notice by now.
     fn may_send(&mut self, kind: NoticeKind, now: Now, registry: &Registry) -> bool {
-        let elapsed = now.monotonic.saturating_sub(self.started);
+        let elapsed = now.monotonic.saturating_sub(self.origin.started);
         let sent = &mut self.sent[kind as usize];
         let may = *sent < notices_max(registry, kind, elapsed);
         *sent += u32::from(may);
@@ -139,7 +162,7 @@ impl Core {
         out: &mut Vec<u8>,
     ) {
         let what = match outcome {
-            Outcome::Answered => {
+            Outcome::Answered(_) => {
                 if out.len() == start {
                     self.error(Some(&serving.id), &unanswered(), out);
                 }
@@ -155,7 +178,7 @@ impl Core {
                 return self.ask_client(*required, serving, out);
             }
         };
-        let waiting = Waiting::new(serving, expires, what);
+        let waiting = Waiting::new(serving, &self.registry, expires, what);
         self.pending.insert(Entry {
             id: IdBuf::new(&serving.id),
             serial: self.serial,
@@ -191,11 +214,13 @@ impl Core {
         state: Waiting,
         out: &mut Vec<u8>,
     ) -> bool {
+        let origin = state.origin.clone();
         let serving = Serving {
             now,
             id: id.as_id(),
             version: state.version,
-            method: state.method,
+            method: origin.method,
+            name: origin.name(),
             batch: state.batch,
             again: None,
         };
@@ -214,7 +239,7 @@ impl Core {
         self.serial += 1;
         self.ran = Some(Ran::Delayed);
         let start = out.len();
-        let mut outcome = Outcome::Answered;
+        let mut outcome = Outcome::Answered(UNANSWERED);
         let answering = Answering {
             id: serving.id,
             version: serving.version,
@@ -229,15 +254,37 @@ impl Core {
             self.log
                 .push(&format!("a delayed answer panicked: {message}"));
         }
-        let kept = !matches!(outcome, Outcome::Answered);
+        let kept = match outcome {
+            Outcome::Answered(ending) => {
+                self.tell_finished(now, &origin, ending);
+                false
+            }
+            _ => true,
+        };
         self.settle(outcome, &serving, expires, cancellation, start, out);
         kept
     }
 
+    /// Tells the hooks of a request that was in flight.
+    pub(super) fn tell_finished(&self, now: Now, origin: &Origin, ending: Ending) {
+        if let Some(name) = &origin.name {
+            self.registry.hooks.after(&Finished {
+                method: origin.method.as_str(),
+                name,
+                ending,
+                took: now.monotonic.saturating_sub(origin.started),
+            });
+        }
+    }
+
     /// Gives up a request whose time is up, and says so.
     fn give_up_late(&mut self, state: Waiting, serving: &Serving<'_>, out: &mut Vec<u8>) {
-        let ms = state.expires.saturating_sub(state.started).as_millis();
+        let ms = state
+            .expires
+            .saturating_sub(state.origin.started)
+            .as_millis();
         let is_question = matches!(state.what, Awaited::Answers(_));
+        self.tell_finished(serving.now, &state.origin, UNANSWERED);
         self.take_back_questions(&state, out);
         state.give_up();
         self.cancelled = true;
@@ -270,18 +317,20 @@ impl Core {
                         now,
                         id: id.as_id(),
                         version: state.version,
-                        method: state.method,
+                        method: state.origin.method,
+                        name: state.origin.name(),
                         batch: state.batch,
                         again: None,
                     };
                     self.ask_client(*required, &serving, out);
                 }
             }
-            CompletionKind::Answer(answer) => {
+            CompletionKind::Answer(answer, ending) => {
                 let Some(entry) = self.pending.remove_serial(serial) else {
                     // Cancelled, or given up.
                     return;
                 };
+                self.tell_finished(now, &entry.state.origin, ending);
                 match entry.state.batch {
                     Some(key) => self.batches.settle(key, Some(&answer), out),
                     None => out.extend_from_slice(&answer),

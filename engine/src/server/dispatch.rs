@@ -15,10 +15,11 @@ use super::{
     context::{Asked, Context},
     excerpt,
     handler::{Call, guard},
+    hook::metered_name,
     job::{Job, Target},
     prompt::check_arguments,
     registry::PerVersion,
-    reply::{Answer, Answering, Outcome, Reply, begin_result},
+    reply::{Answer, Answering, Outcome, Reply, UNANSWERED, begin_result},
     resource::not_found,
     seal::bind,
     tool::{Execution, Function},
@@ -41,6 +42,8 @@ pub(super) struct Serving<'a> {
     pub(super) id: Id<'a>,
     pub(super) version: ProtocolVersion,
     pub(super) method: Method,
+    /// What the request is about, once that is known.
+    pub(super) name: &'a str,
     pub(super) batch: Option<BatchKey>,
     /// If it is served once more, now that the client has answered.
     pub(super) again: Option<Again<'a>>,
@@ -59,6 +62,7 @@ pub(super) struct Run<'a> {
     asked: Asked<'a>,
     meta: Option<Object<'a>>,
     given: Given<'a>,
+    execution: Execution,
     /// How long it may take, where that is its own.
     timeout: Option<Duration>,
 }
@@ -248,6 +252,7 @@ impl Core {
             },
             meta: params.meta.and_then(Value::as_object),
             given,
+            execution: tool.execution,
             timeout: tool.timeout,
         };
         if !tool.schema.is_valid(arguments) {
@@ -269,9 +274,7 @@ impl Core {
                     handler.call(call, Reply::new(answer));
                 });
             }
-            (_, execution) => {
-                self.run_elsewhere(serving, &run, Target::Tool(place), execution, out);
-            }
+            _ => self.run_elsewhere(serving, &run, Target::Tool(place), out),
         }
         Ok(())
     }
@@ -310,6 +313,7 @@ impl Core {
             },
             meta: params.meta.and_then(Value::as_object),
             given,
+            execution,
             timeout: None,
         };
         if execution == Execution::Inline {
@@ -317,7 +321,7 @@ impl Core {
                 target.read(&registry, uri, &variables, context, answer);
             });
         } else {
-            self.run_elsewhere(serving, &run, target, execution, out);
+            self.run_elsewhere(serving, &run, target, out);
         }
         Ok(())
     }
@@ -350,6 +354,7 @@ impl Core {
             },
             meta: params.meta.and_then(Value::as_object),
             given,
+            execution: prompt.execution,
             timeout: None,
         };
         let target = Target::Prompt(place);
@@ -358,7 +363,7 @@ impl Core {
                 target.get(&registry, arguments, context, answer);
             });
         } else {
-            self.run_elsewhere(serving, &run, target, prompt.execution, out);
+            self.run_elsewhere(serving, &run, target, out);
         }
         Ok(())
     }
@@ -414,7 +419,7 @@ impl Core {
         self.serial += 1;
         self.ran = Some(run.what);
         let start = out.len();
-        let mut outcome = Outcome::Answered;
+        let mut outcome = Outcome::Answered(UNANSWERED);
         let answering = Answering {
             id: serving.id,
             version: serving.version,
@@ -435,7 +440,15 @@ impl Core {
             outbox: &self.outbox,
             remote: None,
         };
-        let result = guard(|| handler(&context, Answer::new(out, answering, &mut outcome)));
+        let result = guard(|| {
+            let answer = Answer::new(out, answering, &mut outcome);
+            if self.registry.hooks.is_empty() {
+                handler(&context, answer);
+            } else {
+                let is_here = run.execution == Execution::Inline;
+                self.registry.hooks.run(&context, answer, is_here, handler);
+            }
+        });
         if let Err(message) = result {
             self.log.push(&format!(
                 "{} {} panicked: {message}",
@@ -451,7 +464,12 @@ impl Core {
             let notices = std::mem::take(outbox).notices;
             self.send_notices(&notices, serving.batch, start, out);
         }
-        if matches!(outcome, Outcome::Answered) && out.len() > start {
+        if let Outcome::Answered(ending) = outcome
+            && out.len() > start
+        {
+            if !self.registry.hooks.is_empty() {
+                self.finished.push(run.asked, ending);
+            }
             return;
         }
         let deferred_max = self.registry.limits.deferred_max();
@@ -459,7 +477,11 @@ impl Core {
             .timeout
             .map_or(deferred_max, |own| own.min(deferred_max));
         let expires = serving.now.monotonic.saturating_add(timeout);
-        self.settle(outcome, serving, expires, None, start, out);
+        let serving = Serving {
+            name: metered_name(serving.method, run.asked.name),
+            ..*serving
+        };
+        self.settle(outcome, &serving, expires, None, start, out);
     }
 
     /// Sends what a handler had to tell, before its answer at `start`. What comes of a batch does
@@ -485,7 +507,6 @@ impl Core {
         serving: &Serving<'_>,
         run: &Run<'_>,
         target: Target,
-        execution: Execution,
         out: &mut Vec<u8>,
     ) {
         let registry = Arc::clone(&self.registry);
@@ -501,7 +522,7 @@ impl Core {
             ));
         });
         self.ran = None;
-        match (&registry.executor, execution, job) {
+        match (&registry.executor, run.execution, job) {
             (Some(executor), Execution::Async, Some(job)) => {
                 if let Err(message) = guard(|| executor.spawn(Box::pin(job.run_async()))) {
                     self.log.push(&format!("the executor panicked: {message}"));

@@ -115,7 +115,14 @@ impl Job {
         };
         ticket.answer_from(Some(&outbox), |answer| {
             // Told before the answer is out, after which the process may end.
-            if let Err(message) = guard(|| target.serve(&registry, &context, answer)) {
+            if let Err(message) = guard(|| {
+                let mut answer = Some(answer);
+                registry.hooks.around(&context, &mut || {
+                    if let Some(answer) = answer.take() {
+                        target.serve(&registry, &context, answer);
+                    }
+                });
+            }) {
                 completions.push(Completion {
                     serial,
                     kind: CompletionKind::Log(panicked(target, context.request.name, &message)),
@@ -179,8 +186,10 @@ impl Job {
             }
             let mut polled = Poll::Pending;
             let result = guard(|| {
-                let future = future.get_or_insert_with(|| handler(call));
-                polled = future.as_mut().poll(task);
+                registry.hooks.around(&context, &mut || {
+                    let future = future.get_or_insert_with(|| handler(call));
+                    polled = future.as_mut().poll(task);
+                });
             });
             match result {
                 Err(message) => Poll::Ready(Err(message)),

@@ -35,9 +35,11 @@ mod deferred;
 mod dispatch;
 pub(crate) mod executor;
 pub(crate) mod handler;
+pub(crate) mod hook;
 pub(crate) mod job;
 mod legacy;
 mod log;
+pub(crate) mod metrics;
 mod modern;
 pub(crate) mod prompt;
 mod question;
@@ -56,6 +58,7 @@ use serde::de::DeserializeOwned;
 use self::{
     connection::ServerConnection,
     executor::{BoxFuture, Executor},
+    hook::{Hook, Hooks},
     prompt::Prompt,
     registry::{Parts, Registry},
     reply::IntoReply,
@@ -94,6 +97,7 @@ impl Server {
                 logging: false,
                 state_key: None,
                 executor: None,
+                hooks: Hooks::default(),
             },
         }
     }
@@ -144,6 +148,13 @@ impl Server {
         spawn: impl Fn(BoxFuture<'static, ()>) + Send + Sync + 'static,
     ) -> Self {
         self.parts.executor = Some(Executor::new(spawn));
+        self
+    }
+
+    /// Adds a hook around the handlers. The first that is added is the outermost.
+    #[must_use]
+    pub fn hook(mut self, hook: impl Hook) -> Self {
+        self.parts.hooks.push(Arc::new(hook));
         self
     }
 

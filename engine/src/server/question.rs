@@ -15,6 +15,7 @@ use super::{
     context::notification,
     deferred::{Awaited, Waiting},
     dispatch::{Again, Serving},
+    hook::Ending,
     reply::{Answer, Answering, Outcome, Reply},
     ticket::JobBytes,
 };
@@ -129,7 +130,7 @@ impl Core {
             .monotonic
             .saturating_add(self.registry.limits.ask_max());
         let what = Awaited::Answers(Box::new(asking));
-        let waiting = Waiting::new(serving, expires, what);
+        let waiting = Waiting::new(serving, &self.registry, expires, what);
         self.pending.insert(Entry {
             id: IdBuf::new(&serving.id),
             serial: self.serial,
@@ -193,7 +194,8 @@ impl Core {
             now,
             id: id.as_id(),
             version: state.version,
-            method: state.method,
+            method: state.origin.method,
+            name: state.origin.name(),
             batch: state.batch,
             again: Some(Again {
                 payload: asking.payload.as_deref(),
@@ -206,6 +208,7 @@ impl Core {
         };
         match problem {
             Some(problem) => {
+                self.tell_finished(now, &state.origin, Ending::ToolError);
                 self.fail(&serving, problem, target);
                 self.take_back_questions(&state, out);
             }
@@ -267,7 +270,7 @@ impl Core {
             let error = RpcError::internal(text.to_owned());
             return self.error(Some(&serving.id), &error, out);
         }
-        let mut outcome = Outcome::Answered;
+        let mut outcome = Outcome::Answered(Ending::ToolError);
         let answering = Answering {
             id: serving.id,
             version: serving.version,

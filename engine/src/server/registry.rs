@@ -11,6 +11,7 @@ use tightwire_codec::JsonWriter;
 
 use super::{
     executor::Executor,
+    hook::Hooks,
     legacy, modern,
     prompt::{Prompt, PromptHandler},
     resource::{ReadHandler, Resource, ResourceTemplate},
@@ -57,6 +58,7 @@ pub(crate) struct Registry {
     pub(crate) logging: bool,
     pub(crate) seal: Seal,
     pub(crate) executor: Option<Executor>,
+    pub(crate) hooks: Hooks,
 }
 
 pub(crate) struct ToolEntry {
@@ -99,6 +101,7 @@ pub(crate) struct Parts {
     pub(crate) logging: bool,
     pub(crate) state_key: Option<[u8; 32]>,
     pub(crate) executor: Option<Executor>,
+    pub(crate) hooks: Hooks,
 }
 
 /// Which features the server has, and so which capabilities it declares.
@@ -189,6 +192,7 @@ impl Registry {
             logging: parts.logging,
             seal: seal(parts.state_key)?,
             executor: parts.executor,
+            hooks: parts.hooks,
         })
     }
 }

@@ -23,6 +23,7 @@ use tightwire_codec::{ErrorCode, Id, JsonWriter};
 use super::{
     ask::{InputRequired, Stop},
     context::Outbox,
+    hook::Ending,
     registry::Registry,
     ticket::{Cancellation, Completions, Ticket},
 };
@@ -40,7 +41,7 @@ pub(crate) type Continuation = Box<dyn FnOnce(Reply<'_>) + Send>;
 /// What became of a reply.
 pub(crate) enum Outcome {
     /// It is in the output.
-    Answered,
+    Answered(Ending),
     /// A ticket holds it.
     Deferred(Cancellation),
     /// It continues after a delay.
@@ -74,7 +75,7 @@ pub(crate) struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     pub(crate) fn new(out: &'a mut Vec<u8>, call: Answering<'a>, outcome: &'a mut Outcome) -> Self {
-        *outcome = Outcome::Answered;
+        *outcome = Outcome::Answered(Ending::Result);
         Self {
             start: out.len(),
             out,
@@ -121,6 +122,7 @@ impl<'a> Answer<'a> {
             return;
         }
         write_error(self.out, Some(&self.call.id), self.call.version, error);
+        *self.outcome = Outcome::Answered(Ending::Error(error.code()));
         self.done = true;
     }
 
@@ -136,6 +138,7 @@ impl<'a> Answer<'a> {
         match stop {
             Stop::Error(error) => {
                 write_error(self.out, Some(&self.call.id), self.call.version, &error);
+                *self.outcome = Outcome::Answered(Ending::Error(error.code()));
             }
             Stop::Input(required) if self.call.version.era() == Era::Legacy => {
                 *self.outcome = Outcome::Ask(required);
@@ -146,6 +149,7 @@ impl<'a> Answer<'a> {
                 writer.raw(b",\"result\":{\"resultType\":\"input_required\",");
                 required.write(&mut writer);
                 writer.raw(&self.call.registry.modern_end);
+                *self.outcome = Outcome::Answered(Ending::InputRequired);
             }
         }
         self.done = true;
@@ -191,6 +195,7 @@ impl Drop for Answer<'_> {
             self.call.version,
             &unanswered(),
         );
+        *self.outcome = Outcome::Answered(UNANSWERED);
     }
 }
 
@@ -239,6 +244,7 @@ impl Reply<'_> {
         if self.answer.stop() {
             return;
         }
+        *self.answer.outcome = Outcome::Answered(Ending::ToolError);
         self.content(true, |writer| writer.display(message));
     }
 
@@ -411,6 +417,9 @@ pub(crate) fn write_error(
     }
     writer.raw(b"}}\n");
 }
+
+/// How a request ends whose handler did not use up its reply.
+pub(crate) const UNANSWERED: Ending = Ending::Error(-32603);
 
 /// -32603, for a handler that did not use up its reply.
 pub(crate) fn unanswered() -> RpcError {

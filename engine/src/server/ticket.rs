@@ -20,8 +20,9 @@ use super::{
     ask::InputRequired,
     context::{NoticeKind, Outbox},
     handler::guard,
+    hook::Ending,
     registry::Registry,
-    reply::{Answer, Answering, Continuation, Outcome, Reply, unanswered, write_error},
+    reply::{Answer, Answering, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
 };
 use crate::protocol::{pending::IdBuf, version::ProtocolVersion};
 
@@ -85,12 +86,14 @@ impl Ticket {
         answer: impl FnOnce(Answer<'_>),
     ) {
         let mut out = Vec::new();
-        let mut outcome = Outcome::Answered;
+        let mut outcome = Outcome::Answered(UNANSWERED);
         answer(Answer::new(&mut out, self.answering(outbox), &mut outcome));
         self.done = true;
         match outcome {
-            Outcome::Answered if out.is_empty() => self.complete_unanswered(),
-            Outcome::Answered => self.complete(CompletionKind::Answer(out.into())),
+            Outcome::Answered(_) if out.is_empty() => self.complete_unanswered(),
+            Outcome::Answered(ending) => {
+                self.complete(CompletionKind::Answer(out.into(), ending));
+            }
             Outcome::After(delay, then) => self.complete(CompletionKind::After(delay, then)),
             Outcome::Ask(required) => self.complete(CompletionKind::Ask(required)),
             // A ticket made of this one holds the call.
@@ -138,7 +141,7 @@ impl Ticket {
             self.version,
             &unanswered(),
         );
-        self.complete(CompletionKind::Answer(out.into()));
+        self.complete(CompletionKind::Answer(out.into(), UNANSWERED));
     }
 
     fn complete(&self, kind: CompletionKind) {
@@ -247,7 +250,7 @@ impl fmt::Debug for Completion {
 impl Completion {
     fn bytes(&self) -> usize {
         match &self.kind {
-            CompletionKind::Answer(answer) => answer.len(),
+            CompletionKind::Answer(answer, _) => answer.len(),
             CompletionKind::Notice(_, notice) => notice.len(),
             CompletionKind::Ask(required) => required.bytes(),
             CompletionKind::After(..) | CompletionKind::Log(_) => 0,
@@ -256,7 +259,7 @@ impl Completion {
 }
 
 pub(crate) enum CompletionKind {
-    Answer(Bytes),
+    Answer(Bytes, Ending),
     After(Duration, Continuation),
     /// The client is to be asked.
     Ask(Box<InputRequired>),

@@ -1,0 +1,227 @@
+//! [`Hook`]: what happens around the handlers of a server: metrics, limits of rate, audit, traces.
+//!
+//! ```text
+//!   request ─▶ before ─ Err ─▶ refused ────────────────────────┐
+//!                │                                             ▼
+//!                └─ Ok ─▶ around( handler ) ─▶ answer ─▶ after(Finished)
+//! ```
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use super::{
+    context::{Asked, Context},
+    reply::Answer,
+};
+use crate::{error::RpcError, protocol::method::Method};
+
+/// What happens around the handlers of a server: of tools, resources and prompts.
+///
+/// All of it runs in the loop but [`Hook::around`], which runs where the handler does. It must not
+/// wait.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use tightwire::{Context, Finished, Hook, RpcError, Server};
+///
+/// /// Serves so many calls and no more.
+/// struct Quota(AtomicUsize);
+///
+/// impl Hook for Quota {
+///     fn before(&self, _: &Context<'_>) -> Result<(), RpcError> {
+///         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+///         taken.map(drop).map_err(|_| RpcError::internal("The quota is used up"))
+///     }
+///
+///     fn after(&self, finished: &Finished<'_>) {
+///         eprintln!("{} took {:?}", finished.name(), finished.took());
+///     }
+/// }
+///
+/// let server = Server::new("demo", "1.0.0").hook(Quota(AtomicUsize::new(1000)));
+/// ```
+pub trait Hook: Send + Sync + 'static {
+    /// Before a handler runs: each time, if it is called more than once because it asks the
+    /// client. An error refuses the request.
+    ///
+    /// # Errors
+    ///
+    /// What the request is refused with.
+    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        let _ = context;
+        Ok(())
+    }
+
+    /// Around a handler, on the thread that it runs on: must call `handler` once. A future is
+    /// polled within it, each time.
+    fn around(&self, context: &Context<'_>, handler: &mut dyn FnMut()) {
+        let _ = context;
+        handler();
+    }
+
+    /// After a request was answered, refused or cancelled.
+    fn after(&self, finished: &Finished<'_>) {
+        let _ = finished;
+    }
+}
+
+/// A request that is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) name: &'a str,
+    pub(crate) ending: Ending,
+    pub(crate) took: Duration,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// With a result.
+    Result,
+    /// With a tool execution error.
+    ToolError,
+    /// With a JSON-RPC error of this code.
+    Error(i32),
+    /// With a question to the client, who makes the request again.
+    InputRequired,
+    /// Without an answer, since the client cancelled it.
+    Cancelled,
+}
+
+impl<'a> Finished<'a> {
+    /// The method: `tools/call`, `resources/read` or `prompts/get`.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The name of the tool or prompt. Empty for resources, whose URIs are without number.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    /// How long it took: a handler in the loop, by itself; any other, from the request to the
+    /// answer.
+    #[must_use]
+    pub fn took(&self) -> Duration {
+        self.took
+    }
+}
+
+/// The hooks of a server, in the order in which they were added.
+#[derive(Clone, Default)]
+pub(crate) struct Hooks(Vec<Arc<dyn Hook>>);
+
+impl Hooks {
+    pub(crate) fn push(&mut self, hook: Arc<dyn Hook>) {
+        self.0.push(hook);
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Runs a handler, unless a hook refuses it. One that only has the real one run elsewhere is
+    /// not run within them: that one is.
+    pub(crate) fn run(
+        &self,
+        context: &Context<'_>,
+        answer: Answer<'_>,
+        is_here: bool,
+        handler: impl FnOnce(&Context<'_>, Answer<'_>),
+    ) {
+        if let Err(error) = self.before(context) {
+            return answer.error(&error);
+        }
+        if !is_here {
+            return handler(context, answer);
+        }
+        let mut once = Some((handler, answer));
+        self.around(context, &mut || {
+            if let Some((handler, answer)) = once.take() {
+                handler(context, answer);
+            }
+        });
+    }
+
+    /// The first refusal, if there is one.
+    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        self.0.iter().try_for_each(|hook| hook.before(context))
+    }
+
+    /// The first hook is the outermost.
+    pub(crate) fn around(&self, context: &Context<'_>, handler: &mut dyn FnMut()) {
+        fn nest(hooks: &[Arc<dyn Hook>], context: &Context<'_>, handler: &mut dyn FnMut()) {
+            match hooks.split_first() {
+                None => handler(),
+                Some((first, rest)) => {
+                    first.around(context, &mut || nest(rest, context, handler));
+                }
+            }
+        }
+        nest(&self.0, context, handler);
+    }
+
+    pub(crate) fn after(&self, finished: &Finished<'_>) {
+        for hook in &self.0 {
+            hook.after(finished);
+        }
+    }
+}
+
+/// The requests that a line was, for when it is known how long it took.
+#[derive(Debug, Default)]
+pub(super) struct FinishedLine {
+    list: Vec<(Method, Ending, usize)>,
+    /// One after the other, up to the length that stands in the list.
+    names: String,
+}
+
+impl FinishedLine {
+    pub(super) fn push(&mut self, asked: Asked<'_>, ending: Ending) {
+        self.names.push_str(metered_name(asked.method, asked.name));
+        self.list.push((asked.method, ending, self.names.len()));
+    }
+
+    pub(super) fn tell(&mut self, hooks: &Hooks, took: Duration) {
+        let mut start = 0;
+        for (method, ending, end) in self.list.drain(..) {
+            hooks.after(&Finished {
+                method: method.as_str(),
+                name: &self.names[start..end],
+                ending,
+                took,
+            });
+            start = end;
+        }
+        self.names.clear();
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+}
+
+/// The name that a request is told under.
+pub(super) fn metered_name(method: Method, name: &str) -> &str {
+    match method {
+        Method::ResourcesRead => "",
+        _ => name,
+    }
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hooks").field(&self.0.len()).finish()
+    }
+}

@@ -1,0 +1,237 @@
+//! Hooks around handlers, and the one that counts and measures.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::json;
+use tightwire::{
+    Call, Context, Finished, Hook, Inputs, Metrics, Prompt, Reply, RpcError, Server, Tool,
+};
+use tightwire_tests::{
+    Pair, Stepped, call, cancelled, modern, modern_result, refusal, server, text,
+};
+
+/// Notes all it sees.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    fn push(&self, note: String) {
+        self.0.lock().unwrap().push(note);
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Hook for Notes {
+    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        let client = context.client_info().name.unwrap_or("-");
+        self.push(format!("before {client}"));
+        Ok(())
+    }
+
+    fn around(&self, _: &Context<'_>, handler: &mut dyn FnMut()) {
+        self.push("in".to_owned());
+        handler();
+        self.push("out".to_owned());
+    }
+
+    fn after(&self, finished: &Finished<'_>) {
+        self.push(format!(
+            "{} {} {:?} {:?}",
+            finished.method(),
+            finished.name(),
+            finished.ending(),
+            finished.took()
+        ));
+    }
+}
+
+fn tools() -> Server {
+    server()
+        .tool(
+            Tool::new("slow", |call: Call<'_>, reply: Reply<'_>| {
+                let _ = call.wait_cancelled(Duration::ZERO);
+                reply.text("slow");
+            })
+            .blocking(),
+        )
+        .tool(Tool::new("later", |_: Call<'_>, reply: Reply<'_>| {
+            reply.after(Duration::from_millis(50), |reply| reply.error("no"));
+        }))
+        .tool(Tool::new("asks", |call: Call<'_>, reply: Reply<'_>| {
+            if call.context().ask(Inputs::new().roots("r")).is_ok() {
+                reply.text("asked");
+            }
+        }))
+        .tool(Tool::new("panics", |_: Call<'_>, _: Reply<'_>| {
+            panic!("on purpose")
+        }))
+}
+
+#[test]
+fn a_handler_in_the_loop_is_told_of_with_the_time_of_its_line() {
+    let notes = Notes::default();
+    let mut stepped = Stepped::new(tools().hook(notes.clone()));
+    for (line, told) in [
+        (
+            call(1, "echo", &json!({ "message": "hi" })),
+            "tools/call echo Result 5ms",
+        ),
+        (call(2, "boom", &json!({})), "tools/call boom ToolError 5ms"),
+        (call(3, "echo", &json!({})), "tools/call echo ToolError 5ms"),
+        (
+            call(4, "panics", &json!({})),
+            "tools/call panics Error(-32603) 5ms",
+        ),
+        (
+            modern(5, "resources/read", json!({ "uri": "pair://hello" })),
+            "resources/read  Result 5ms",
+        ),
+        (
+            modern(
+                6,
+                "prompts/get",
+                json!({ "name": "review", "arguments": { "code": "x" } }),
+            ),
+            "prompts/get review Result 5ms",
+        ),
+    ] {
+        stepped.send(&line);
+        stepped.connection().line_took(Duration::from_millis(5));
+        let seen = notes.take();
+        assert_eq!(seen[0], "before tests");
+        assert_eq!(seen[1], "in");
+        assert_eq!(seen.last().unwrap(), told);
+    }
+    // What names nothing runs nothing.
+    stepped.send(&call(7, "nothing", &json!({})));
+    stepped.send(&modern(8, "tools/list", json!({})));
+    stepped.connection().line_took(Duration::from_millis(5));
+    assert_eq!(notes.take(), Vec::<String>::new());
+}
+
+#[test]
+fn a_handler_elsewhere_is_told_of_when_its_answer_is_there() {
+    let notes = Notes::default();
+    let mut stepped = Stepped::new(tools().hook(notes.clone()));
+    stepped.send(&call(1, "slow", &json!({})));
+    assert_eq!(notes.take(), ["before tests"]);
+    stepped.connection().poll_job().unwrap().run();
+    assert_eq!(notes.take(), ["in", "out"]);
+    stepped.pass_ms(30);
+    stepped.completed();
+    assert_eq!(notes.take(), ["tools/call slow Result 30ms"]);
+
+    stepped.send(&call(2, "later", &json!({})));
+    stepped.pass_ms(50);
+    assert_eq!(
+        notes.take().last().unwrap(),
+        "tools/call later ToolError 50ms"
+    );
+
+    stepped.send(&call(3, "slow", &json!({})));
+    stepped.pass_ms(10);
+    stepped.send(&cancelled(3));
+    assert_eq!(
+        notes.take().last().unwrap(),
+        "tools/call slow Cancelled 10ms"
+    );
+}
+
+#[test]
+fn a_question_to_the_client_ends_the_request() {
+    let notes = Notes::default();
+    let mut stepped = Stepped::new(tools().hook(notes.clone()));
+    let mut meta = tightwire_tests::modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "roots": {} });
+    stepped.send(&modern(
+        1,
+        "tools/call",
+        json!({ "name": "asks", "_meta": meta }),
+    ));
+    stepped.connection().line_took(Duration::ZERO);
+    assert_eq!(
+        notes.take().last().unwrap(),
+        "tools/call asks InputRequired 0ns"
+    );
+    stepped.send(&call(2, "asks", &json!({})));
+    stepped.connection().line_took(Duration::ZERO);
+    assert_eq!(
+        notes.take().last().unwrap(),
+        "tools/call asks Error(-32021) 0ns"
+    );
+}
+
+#[test]
+fn a_hook_may_refuse_and_the_first_is_the_outermost() {
+    struct Closed;
+    impl Hook for Closed {
+        fn before(&self, _: &Context<'_>) -> Result<(), RpcError> {
+            Err(RpcError::new(1, "closed"))
+        }
+    }
+    let notes = Notes::default();
+    let mut pair = Pair::new(tools().hook(notes.clone()).hook(Closed));
+    let refused = refusal(&pair.ask(&call(1, "echo", &json!({ "message": "hi" }))));
+    assert_eq!((refused.code, refused.message.as_str()), (1, "closed"));
+    let mut pair = Pair::new(tools().hook(Closed).hook(notes.clone()));
+    notes.take();
+    pair.ask(&call(1, "echo", &json!({ "message": "hi" })));
+    assert!(!notes.take().iter().any(|note| note.starts_with("before")));
+}
+
+#[test]
+fn a_hook_without_effect_changes_no_answer() {
+    struct Nothing;
+    impl Hook for Nothing {}
+    let mut plain = Pair::new(tools());
+    let mut hooked = Pair::new(tools().hook(Nothing));
+    for line in [
+        call(1, "echo", &json!({ "message": "hi" })),
+        call(2, "boom", &json!({})),
+        call(3, "panics", &json!({})),
+        modern(4, "resources/read", json!({ "uri": "pair://hello" })),
+    ] {
+        assert_eq!(hooked.ask(&line), plain.ask(&line));
+    }
+    assert_eq!(
+        hooked.ask(&call(5, "echo", &json!({ "message": "x" }))),
+        modern_result(5, text("x"))
+    );
+}
+
+#[test]
+fn metrics_count_and_measure_by_method_and_name() {
+    let metrics = Metrics::new();
+    let prompt = Prompt::new("p", |_, reply| {
+        reply.protocol_error(&RpcError::internal("no"))
+    });
+    let mut stepped = Stepped::new(tools().prompt(prompt).hook(metrics.clone()));
+    for (line, ms) in [
+        (call(1, "echo", &json!({ "message": "hi" })), 1),
+        (call(2, "echo", &json!({})), 3),
+        (modern(3, "prompts/get", json!({ "name": "p" })), 1),
+    ] {
+        stepped.send(&line);
+        stepped.connection().line_took(Duration::from_millis(ms));
+    }
+    let seen: Vec<_> = metrics
+        .snapshot()
+        .iter()
+        .map(|s| (s.method, s.name.clone(), s.calls, s.tool_errors, s.errors))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("prompts/get", "p".to_owned(), 1, 0, 1),
+            ("tools/call", "echo".to_owned(), 2, 1, 0),
+        ]
+    );
+    let p99 = metrics.snapshot()[1].quantile(0.99).unwrap();
+    assert!((3000..3400).contains(&p99.as_micros()), "{p99:?}");
+}
