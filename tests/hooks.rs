@@ -209,7 +209,7 @@ fn a_hook_without_effect_changes_no_answer() {
 fn metrics_count_and_measure_by_method_and_name() {
     let metrics = Metrics::new();
     let prompt = Prompt::new("p", |_, reply| {
-        reply.protocol_error(&RpcError::internal("no"))
+        reply.protocol_error(&RpcError::internal("no"));
     });
     let mut stepped = Stepped::new(tools().prompt(prompt).hook(metrics.clone()));
     for (line, ms) in [
