@@ -68,6 +68,8 @@ pub(crate) struct Remote<'a> {
 /// What a handler leaves besides its answer.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
+    /// Whether a handler has used it.
+    pub(crate) is_used: bool,
     /// Notifications, to go out before the answer.
     pub(crate) notices: Vec<u8>,
     sent: [u32; 2],
@@ -85,18 +87,6 @@ pub(crate) struct Outbox {
 pub(crate) enum NoticeKind {
     Progress,
     Log,
-}
-
-impl Outbox {
-    /// Whether a handler has used it.
-    #[inline]
-    pub(crate) fn is_used(&self) -> bool {
-        !self.notices.is_empty() || self.stop.is_some() || self.has_state()
-    }
-
-    fn has_state(&self) -> bool {
-        self.kept.is_some() || !self.used.is_empty() || self.progress.is_some()
-    }
 }
 
 /// How many notices of a kind a request may have sent by now: so many at once, and so many more
@@ -297,7 +287,9 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn outbox(&self) -> MutexGuard<'a, Outbox> {
-        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut outbox = self.outbox.lock().unwrap_or_else(PoisonError::into_inner);
+        outbox.is_used = true;
+        outbox
     }
 }
 

@@ -460,7 +460,7 @@ impl Core {
             .outbox
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
-        if outbox.is_used() {
+        if outbox.is_used {
             let notices = std::mem::take(outbox).notices;
             self.send_notices(&notices, serving.batch, start, out);
         }
