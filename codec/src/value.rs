@@ -329,6 +329,16 @@ impl<'a> Object<'a> {
             .find_map(|(key, value)| (key == name).then_some(value))
     }
 
+    /// The names of the members, each as a value that is a string.
+    pub fn names(self) -> impl Iterator<Item = Value<'a>> {
+        let mut members = self.iter();
+        std::iter::from_fn(move || {
+            let name = members.nodes.first().map(std::slice::from_ref);
+            members.next()?;
+            name.map(Value::new)
+        })
+    }
+
     /// The members.
     #[inline]
     pub fn iter(self) -> ObjectIter<'a> {

@@ -35,7 +35,7 @@ mod error;
 mod limits;
 mod model;
 mod protocol;
-mod schema;
+pub mod schema;
 mod server;
 mod transport;
 

@@ -1,4 +1,4 @@
-//! Arguments against a [`Schema`].
+//! Values against a [`Schema`].
 //!
 //! One walk serves two ends: [`Schema::is_valid`] stops at the first problem and allocates
 //! nothing; [`Schema::problems`] goes on and words all of them.
@@ -8,46 +8,53 @@ use std::ops::ControlFlow;
 use tightwire_codec::{Kind, Object, Value};
 
 use super::{
-    compile::{Additional, Branch, Node, NodeId, Property, Schema, Tag},
+    Schema, foreign,
+    node::{Branch, Node, NodeId, Tag},
     problem::{Problem, ProblemKind},
     sink::{Collect, Location, Sink, Steps, Stop},
-    value::{check_bounds, check_length, equals, has_type, not_one_of, out_of_range, wrong_type},
+    value::{check_number, check_string, equals, has_type, not_one_of, wrong_type},
 };
 
 impl Schema {
-    /// Whether the arguments fit. Allocates nothing, unless the schema has very many properties.
+    /// Whether the value fits. Allocates nothing, unless the schema has very many properties, or
+    /// is checked elsewhere.
     #[inline]
-    pub(crate) fn is_valid(&self, arguments: Value<'_>) -> bool {
-        let mut steps = Steps::enough_for(arguments);
-        self.check(0, arguments, &Location::Root, &mut Stop(&mut steps))
+    pub(crate) fn is_valid(&self, value: Value<'_>) -> bool {
+        if let Some(foreign) = &self.foreign {
+            return foreign::problems(&**foreign, value).is_empty();
+        }
+        let mut steps = Steps::enough_for(value);
+        self.check(0, value, &Location::Root, &mut Stop(&mut steps))
             .is_continue()
     }
 
-    /// All that is wrong with the arguments, in the order to tell it: by kind, then as the schema
-    /// has it.
-    pub(crate) fn problems(&self, arguments: Value<'_>) -> Vec<Problem> {
-        let mut collect = Collect {
-            problems: Vec::new(),
-            steps: Steps::enough_for(arguments),
+    /// All that is wrong with the value, in the order to tell it: by kind, then as the schema has
+    /// it.
+    pub(crate) fn problems(&self, value: Value<'_>) -> Vec<Problem> {
+        let mut problems = match &self.foreign {
+            Some(foreign) => foreign::problems(&**foreign, value),
+            None => self.collect(0, value, Steps::enough_for(value)),
         };
-        // It breaks off at the most problems worth telling.
-        let _ = self.check(0, arguments, &Location::Root, &mut collect);
-        let Collect {
-            mut problems,
-            steps,
-        } = collect;
-        if steps.are_used_up {
-            return vec![Problem {
-                kind: ProblemKind::Constraint,
-                path: String::new(),
-                text: "is too complex to check".to_owned(),
-            }];
-        }
         problems.sort_by_key(|problem| problem.kind);
         problems
     }
 
-    fn check<S: Sink>(
+    /// All that is wrong, in the order it is found.
+    pub(super) fn collect(&self, schema: NodeId, value: Value<'_>, steps: Steps) -> Vec<Problem> {
+        let mut collect = Collect {
+            problems: Vec::new(),
+            steps,
+        };
+        // It breaks off at the most problems worth telling.
+        let _ = self.check(schema, value, &Location::Root, &mut collect);
+        if collect.steps.are_used_up {
+            let text = "is too complex to check";
+            return vec![Problem::new(ProblemKind::Constraint, "", text)];
+        }
+        collect.problems
+    }
+
+    pub(super) fn check<S: Sink>(
         &self,
         id: NodeId,
         value: Value<'_>,
@@ -80,175 +87,24 @@ impl Schema {
         if node.never {
             return sink.problem(at, ProblemKind::Unexpected, || "is not allowed".to_owned());
         }
-        if let Some(values) = &node.values
-            && !values.iter().any(|constant| equals(value, constant))
-        {
-            sink.problem(at, ProblemKind::Value, || not_one_of(values))?;
+        for values in &node.values {
+            if !values.iter().any(|constant| equals(value, constant)) {
+                sink.problem(at, ProblemKind::Value, || not_one_of(values))?;
+            }
         }
         match kind {
             Kind::Object => {
                 self.members(node, value.as_object().unwrap_or(Object::EMPTY), at, sink)?;
             }
             Kind::Array => self.items(node, value, at, sink)?,
-            Kind::Number => check_bounds(node, value, at, sink)?,
-            Kind::String => check_length(node, value, at, sink)?,
+            Kind::Number => check_number(node, value, at, sink)?,
+            Kind::String => check_string(node, value, at, sink)?,
             Kind::Null | Kind::Boolean => {}
         }
         if node.has_applicators {
+            sink.steps().descend()?;
             self.applicators(node, value, at, sink)?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn members<S: Sink>(
-        &self,
-        node: &Node,
-        object: Object<'_>,
-        at: &Location<'_>,
-        sink: &mut S,
-    ) -> ControlFlow<()> {
-        sink.steps().spend(object.len())?;
-        if S::ORDERED {
-            return self.properties_in_order(node, object, at, sink);
-        }
-        let Some(lookup) = &node.lookup else {
-            return self.properties_in_passing(
-                node,
-                object,
-                |name, next| scan(&node.properties, name, next),
-                &mut 0_u64,
-                at,
-                sink,
-            );
-        };
-        let find = |name: &str, _| lookup.find(name);
-        let mut small = [0; 16];
-        let words = node.properties.len().div_ceil(64);
-        let mut large = Vec::new();
-        let seen = small.get_mut(..words).unwrap_or_else(|| {
-            large.resize(words, 0);
-            &mut large
-        });
-        self.properties_in_passing(node, object, find, seen, at, sink)
-    }
-
-    /// One pass over the members: for the usual case, that all is well.
-    #[inline]
-    fn properties_in_passing<S: Sink>(
-        &self,
-        node: &Node,
-        object: Object<'_>,
-        find: impl Fn(&str, usize) -> Option<usize>,
-        seen: &mut (impl Places + ?Sized),
-        at: &Location<'_>,
-        sink: &mut S,
-    ) -> ControlFlow<()> {
-        let mut next = 0;
-        for (name, value) in object {
-            let Some(place) = find(name, next) else {
-                self.additional(node, name, value, at, sink)?;
-                continue;
-            };
-            if seen.has(place) {
-                twice(at, name, sink)?;
-            }
-            seen.insert(place);
-            next = place + 1;
-            let schema = node.properties[place].schema;
-            self.check(schema, value, &Location::Member(at, name), sink)?;
-        }
-        // At the first that is missing, the usual walk is over: as many are seen as were there.
-        for place in &node.required {
-            if !seen.has(*place) {
-                missing(at, &node.properties[*place].name, sink)?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// The members in the order of the properties, then those that are none.
-    fn properties_in_order<S: Sink>(
-        &self,
-        node: &Node,
-        object: Object<'_>,
-        at: &Location<'_>,
-        sink: &mut S,
-    ) -> ControlFlow<()> {
-        let place = |name: &str| match &node.lookup {
-            Some(lookup) => lookup.find(name),
-            None => scan(&node.properties, name, 0),
-        };
-        let mut members: Vec<(usize, &str, Value<'_>)> = object
-            .iter()
-            .map(|(name, value)| (place(name).unwrap_or(usize::MAX), name, value))
-            .collect();
-        // It is stable: what is no property stays in order.
-        members.sort_by_key(|(place, ..)| *place);
-        let mut required = node.required.iter().peekable();
-        for same in members.chunk_by(|(one, ..), (other, ..)| one == other) {
-            let (place, name, value) = same[0];
-            while let Some(passed) = required.next_if(|required| **required < place) {
-                missing(at, &node.properties[*passed].name, sink)?;
-            }
-            required.next_if_eq(&&place);
-            let Some(property) = node.properties.get(place) else {
-                for (_, name, value) in same {
-                    self.additional(node, name, *value, at, sink)?;
-                }
-                break;
-            };
-            self.check(property.schema, value, &Location::Member(at, name), sink)?;
-            if same.len() > 1 {
-                twice(at, name, sink)?;
-            }
-        }
-        for place in required {
-            missing(at, &node.properties[*place].name, sink)?;
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn additional<S: Sink>(
-        &self,
-        node: &Node,
-        name: &str,
-        value: Value<'_>,
-        at: &Location<'_>,
-        sink: &mut S,
-    ) -> ControlFlow<()> {
-        let at = Location::Member(at, name);
-        match node.additional {
-            Additional::Allowed => ControlFlow::Continue(()),
-            Additional::Checked(schema) => self.check(schema, value, &at, sink),
-            Additional::Forbidden => sink.problem(&at, ProblemKind::Unexpected, || {
-                "is not expected".to_owned()
-            }),
-        }
-    }
-
-    fn items<S: Sink>(
-        &self,
-        node: &Node,
-        value: Value<'_>,
-        at: &Location<'_>,
-        sink: &mut S,
-    ) -> ControlFlow<()> {
-        let Some(array) = value.as_array() else {
-            return ControlFlow::Continue(());
-        };
-        sink.steps().spend(array.len())?;
-        let len = array.len() as u64;
-        if node.min_items.is_some_and(|min| len < min)
-            || node.max_items.is_some_and(|max| len > max)
-        {
-            sink.problem(at, ProblemKind::Constraint, || {
-                out_of_range("items", len, node.min_items, node.max_items)
-            })?;
-        }
-        if let Some(schema) = node.items {
-            for (index, item) in array.iter().enumerate() {
-                self.check(schema, item, &Location::Item(at, index), sink)?;
-            }
+            sink.steps().ascend();
         }
         ControlFlow::Continue(())
     }
@@ -264,13 +120,13 @@ impl Schema {
             sink.steps().spend(1)?;
             self.check(*schema, value, at, sink)?;
         }
-        if !node.any_of.is_empty() && self.count_fits(&node.any_of, 1, value, at, sink)? == 0 {
+        if !node.any_of.is_empty() && self.count_fits(&node.any_of, 1, value, sink)? == 0 {
             sink.problem(at, ProblemKind::Constraint, || {
                 "fits none of the forms that are allowed".to_owned()
             })?;
         }
         if !node.one_of.is_empty() {
-            let count = self.count_fits(&node.one_of, 2, value, at, sink)?;
+            let count = self.count_fits(&node.one_of, 2, value, sink)?;
             if count != 1 {
                 sink.problem(at, ProblemKind::Constraint, || {
                     let how_many = if count == 0 { "none" } else { "more than one" };
@@ -279,11 +135,30 @@ impl Schema {
             }
         }
         if let Some(schema) = node.not
-            && self.fits(schema, value, at, sink)?
+            && self.fits(schema, value, sink)?
         {
             sink.problem(at, ProblemKind::Constraint, || {
                 "has a form that is not allowed".to_owned()
             })?;
+        }
+        if let Some(condition) = &node.condition {
+            let holds = self.fits(condition.schema, value, sink)?;
+            let schema = if holds {
+                condition.then
+            } else {
+                condition.otherwise
+            };
+            if let Some(schema) = schema {
+                self.check(schema, value, at, sink)?;
+            }
+        }
+        if let (Some(more), Some(object)) = (&node.object, value.as_object()) {
+            for (name, schema) in &more.dependent_schemas {
+                sink.steps().spend(object.len())?;
+                if object.find(name).is_some() {
+                    self.check(*schema, value, at, sink)?;
+                }
+            }
         }
         ControlFlow::Continue(())
     }
@@ -295,7 +170,6 @@ impl Schema {
         branches: &[Branch],
         enough: usize,
         value: Value<'_>,
-        at: &Location<'_>,
         sink: &mut S,
     ) -> ControlFlow<(), usize> {
         let mut tagged = value.as_object().map(Tagged::new);
@@ -307,7 +181,7 @@ impl Schema {
             {
                 continue;
             }
-            count += usize::from(self.fits(branch.schema, value, at, sink)?);
+            count += usize::from(self.fits(branch.schema, value, sink)?);
             if count == enough {
                 break;
             }
@@ -322,7 +196,8 @@ impl Schema {
         steps: &mut Steps,
     ) -> ControlFlow<(), bool> {
         for Tag { name, constants } in &branch.tags {
-            let constants = self.nodes[*constants].values.as_deref().unwrap_or_default();
+            let constants = self.nodes[*constants].values.first();
+            let constants = constants.map(Vec::as_slice).unwrap_or_default();
             let fits = tagged
                 .find(name, steps)?
                 .is_some_and(|value| constants.iter().any(|constant| equals(value, constant)));
@@ -334,33 +209,25 @@ impl Schema {
     }
 
     /// Whether the value fits a subschema that it may also not fit.
-    fn fits<S: Sink>(
+    pub(super) fn fits<S: Sink>(
         &self,
         schema: NodeId,
         value: Value<'_>,
-        at: &Location<'_>,
         sink: &mut S,
     ) -> ControlFlow<(), bool> {
         let steps = sink.steps();
         steps.spend(1)?;
+        let depth = steps.depth;
         let fits = self
-            .check(schema, value, at, &mut Stop(steps))
+            .check(schema, value, &Location::Root, &mut Stop(steps))
             .is_continue();
         if steps.are_used_up {
             return ControlFlow::Break(());
         }
+        // A check that broke off did not come back up.
+        steps.depth = depth;
         ControlFlow::Continue(fits)
     }
-}
-
-/// The place of the property. Mostly it is the next one.
-#[inline]
-fn scan(properties: &[Property], name: &str, next: usize) -> Option<usize> {
-    let is_it = |property: &Property| *property.name == *name;
-    if properties.get(next).is_some_and(is_it) {
-        return Some(next);
-    }
-    properties.iter().position(is_it)
 }
 
 /// An object of which branches ask for tags: mostly one after the other for the same.
@@ -385,44 +252,4 @@ impl<'s, 'v> Tagged<'s, 'v> {
         self.last = Some((name, value));
         ControlFlow::Continue(value)
     }
-}
-
-/// A set of places of properties.
-trait Places {
-    fn insert(&mut self, place: usize);
-    fn has(&self, place: usize) -> bool;
-}
-
-impl Places for u64 {
-    #[inline]
-    fn insert(&mut self, place: usize) {
-        *self |= 1 << place;
-    }
-
-    #[inline]
-    fn has(&self, place: usize) -> bool {
-        *self & (1 << place) != 0
-    }
-}
-
-impl Places for [u64] {
-    fn insert(&mut self, place: usize) {
-        self[place / 64] |= 1 << (place % 64);
-    }
-
-    fn has(&self, place: usize) -> bool {
-        self[place / 64] & (1 << (place % 64)) != 0
-    }
-}
-
-fn missing<S: Sink>(at: &Location<'_>, name: &str, sink: &mut S) -> ControlFlow<()> {
-    sink.problem(&Location::Member(at, name), ProblemKind::Missing, || {
-        "is required".to_owned()
-    })
-}
-
-fn twice<S: Sink>(at: &Location<'_>, name: &str, sink: &mut S) -> ControlFlow<()> {
-    sink.problem(&Location::Member(at, name), ProblemKind::Constraint, || {
-        "is given more than once".to_owned()
-    })
 }

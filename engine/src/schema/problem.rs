@@ -2,22 +2,42 @@
 
 use std::{borrow::Cow, fmt::Write};
 
-/// One thing that is wrong.
+/// One thing that is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) kind: ProblemKind,
-    /// The argument, as a path: `location`, `items[2].name`; empty for the arguments as a whole.
-    pub(crate) path: String,
-    pub(crate) text: String,
+#[non_exhaustive]
+pub struct Problem {
+    /// Of what kind it is: problems are told by kind.
+    pub kind: ProblemKind,
+    /// Where it is, as a path: `location`, `items[2].name`; empty for the value as a whole.
+    pub path: String,
+    /// What is wrong, in words that go on after the path: `must be integer, not string`.
+    pub text: String,
+}
+
+impl Problem {
+    /// A problem of this kind at this place.
+    #[must_use]
+    pub fn new(kind: ProblemKind, path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            kind,
+            path: path.into(),
+            text: text.into(),
+        }
+    }
 }
 
 /// The kinds of problems, in the order they are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ProblemKind {
+pub enum ProblemKind {
+    /// What is required is not there.
     Missing,
+    /// It is of another JSON type.
     Type,
+    /// It is none of the values that are listed, or not the one.
     Value,
+    /// Anything else that must hold.
     Constraint,
+    /// It is there and must not be.
     Unexpected,
 }
 

@@ -67,11 +67,12 @@ impl Sink for Collect {
         kind: ProblemKind,
         text: impl FnOnce() -> String,
     ) -> ControlFlow<()> {
-        self.problems.push(Problem {
-            kind,
-            path: at.to_string(),
-            text: text(),
-        });
+        let problem = Problem::new(kind, at.to_string(), text());
+        // Several subschemas may say the same.
+        if self.problems.contains(&problem) {
+            return ControlFlow::Continue(());
+        }
+        self.problems.push(problem);
         if self.problems.len() < Self::MAX {
             ControlFlow::Continue(())
         } else {
@@ -109,17 +110,23 @@ impl fmt::Display for Location<'_> {
 pub(super) struct Steps {
     left: usize,
     pub(super) are_used_up: bool,
+    /// How many applicators the check is in.
+    pub(super) depth: usize,
 }
 
 impl Steps {
     const AT_LEAST: usize = 100_000;
     const PER_NODE: usize = 64;
+    /// A schema can have a chain of references at each level of the value, and the stack must
+    /// have room for all of them.
+    const DEPTH_MAX: usize = 512;
 
     #[inline]
     pub(super) fn enough_for(value: Value<'_>) -> Self {
         Self {
             left: Self::AT_LEAST + Self::PER_NODE * value.node_count(),
             are_used_up: false,
+            depth: 0,
         }
     }
 
@@ -134,5 +141,22 @@ impl Steps {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    /// Enters an applicator. Breaks off as [`Steps::spend`] does if it is in too many.
+    #[inline]
+    pub(super) fn descend(&mut self) -> ControlFlow<()> {
+        self.depth += 1;
+        if self.depth > Self::DEPTH_MAX {
+            self.are_used_up = true;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Leaves an applicator.
+    #[inline]
+    pub(super) fn ascend(&mut self) {
+        self.depth -= 1;
     }
 }

@@ -1,11 +1,12 @@
 //! What a subschema asserts of a value with no look at what is in it: types, constants, bounds.
 
-use std::{fmt, ops::ControlFlow};
+use std::{cmp::Ordering, fmt, ops::ControlFlow};
 
 use tightwire_codec::{Kind, Number, Value};
 
 use super::{
-    compile::{Constant, Node, Types},
+    node::{Constant, Node, Types},
+    number::{Decimal, compare},
     problem::ProblemKind,
     sink::{Location, Sink},
 };
@@ -56,56 +57,68 @@ pub(super) fn out_of_range(what: &str, found: u64, min: Option<u64>, max: Option
     }
 }
 
-pub(super) fn check_bounds<S: Sink>(
+pub(super) fn check_number<S: Sink>(
     node: &Node,
     value: Value<'_>,
     at: &Location<'_>,
     sink: &mut S,
 ) -> ControlFlow<()> {
-    let number = value.as_f64().unwrap_or_default();
-    let checks: [(Option<f64>, bool, &str); 4] = [
-        (
-            node.minimum,
-            node.minimum.is_none_or(|min| number >= min),
-            "at least",
-        ),
-        (
-            node.maximum,
-            node.maximum.is_none_or(|max| number <= max),
-            "at most",
-        ),
-        (
-            node.exclusive_minimum,
-            node.exclusive_minimum.is_none_or(|min| number > min),
-            "more than",
-        ),
-        (
-            node.exclusive_maximum,
-            node.exclusive_maximum.is_none_or(|max| number < max),
-            "less than",
-        ),
+    let (Some(node), Some(number)) = (&node.number, value.as_number()) else {
+        return ControlFlow::Continue(());
+    };
+    type Fits = fn(Ordering) -> bool;
+    let checks = [
+        (node.minimum, Ordering::is_ge as Fits, "at least"),
+        (node.maximum, Ordering::is_le, "at most"),
+        (node.exclusive_minimum, Ordering::is_gt, "more than"),
+        (node.exclusive_maximum, Ordering::is_lt, "less than"),
     ];
     for (bound, fits, words) in checks {
-        if !fits {
+        if let Some(bound) = bound
+            && !fits(compare(number, bound))
+        {
             sink.problem(at, ProblemKind::Constraint, || {
-                format!("must be {words} {}", bound.unwrap_or_default())
+                format!("must be {words} {}", Constant::Number(bound))
             })?;
         }
+    }
+    if let Some((number_of, divisor)) = node.multiple_of
+        && !Decimal::of(number).is_multiple_of(divisor)
+    {
+        sink.problem(at, ProblemKind::Constraint, || {
+            format!("must be a multiple of {}", Constant::Number(number_of))
+        })?;
     }
     ControlFlow::Continue(())
 }
 
-pub(super) fn check_length<S: Sink>(
+pub(super) fn check_string<S: Sink>(
     node: &Node,
     value: Value<'_>,
     at: &Location<'_>,
     sink: &mut S,
 ) -> ControlFlow<()> {
-    if node.min_length.is_none() && node.max_length.is_none() {
-        return ControlFlow::Continue(());
-    }
-    // Counted no further than the bounds are, since a long string may be looked at many times.
     let text = value.as_str().unwrap_or_default();
+    if node.min_length.is_some() || node.max_length.is_some() {
+        check_length(node, text, at, sink)?;
+    }
+    if let Some(pattern) = &node.pattern
+        && !pattern.is_match(text, sink.steps())?
+    {
+        sink.problem(at, ProblemKind::Constraint, || {
+            format!("must match the pattern {}", pattern.text)
+        })?;
+    }
+    ControlFlow::Continue(())
+}
+
+fn check_length<S: Sink>(
+    node: &Node,
+    text: &str,
+    at: &Location<'_>,
+    sink: &mut S,
+) -> ControlFlow<()> {
+    // Counted no further than the bounds are, since a long string may be looked at many times.
     let is_longer_than = |len: u64| {
         usize::try_from(len).is_ok_and(|len| text.len() > len && text.chars().nth(len).is_some())
     };
@@ -129,7 +142,7 @@ pub(super) fn equals(value: Value<'_>, constant: &Constant) -> bool {
         Constant::String(wanted) => value.as_str() == Some(wanted),
         Constant::Number(wanted) => value
             .as_number()
-            .is_some_and(|number| numbers_equal(number, *wanted)),
+            .is_some_and(|number| compare(number, *wanted).is_eq()),
         Constant::Array(wanted) => value.as_array().is_some_and(|items| {
             items.len() == wanted.len()
                 && items
@@ -145,22 +158,6 @@ pub(super) fn equals(value: Value<'_>, constant: &Constant) -> bool {
                         .is_some_and(|value| equals(value, wanted))
                 })
         }),
-    }
-}
-
-fn numbers_equal(one: Number, other: Number) -> bool {
-    match (one, other) {
-        (Number::Float(_), _) | (_, Number::Float(_)) => {
-            // A whole float equals the integer it stands for.
-            match (one.as_i64(), other.as_i64()) {
-                (Some(one), Some(other)) => one == other,
-                _ => one.as_f64() == other.as_f64(),
-            }
-        }
-        (Number::Unsigned(one), Number::Unsigned(other)) => one == other,
-        (Number::Signed(one), Number::Signed(other)) => one == other,
-        (Number::Unsigned(one), Number::Signed(other))
-        | (Number::Signed(other), Number::Unsigned(one)) => one == 0 && other == 0,
     }
 }
 

@@ -69,6 +69,7 @@ use crate::{
     error::{Result, RpcError},
     limits::Limits,
     model::implementation::Implementation,
+    schema::Compiler,
 };
 
 /// A server being put together.
@@ -90,6 +91,7 @@ impl Server {
                 },
                 instructions: None,
                 limits: Limits::default(),
+                schema_compiler: None,
                 tools: Vec::new(),
                 resources: Vec::new(),
                 templates: Vec::new(),
@@ -113,6 +115,13 @@ impl Server {
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.parts.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets what compiles the schemas that the built-in check refuses: see [`schema`](crate::schema).
+    #[must_use]
+    pub fn schema_compiler(mut self, compiler: impl Compiler + 'static) -> Self {
+        self.parts.schema_compiler = Some(Arc::new(compiler));
         self
     }
 

@@ -4,7 +4,7 @@
 //! A constant answer is the bytes after `"result":` to the end of the line, one variant per
 //! revision; variants that are equal share their bytes.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tightwire_codec::JsonWriter;
@@ -29,7 +29,7 @@ use crate::{
         hash::PerfectMap,
         version::{Era, ProtocolVersion},
     },
-    schema::Schema,
+    schema::{Compiler, Schema},
 };
 
 /// One constant answer, per revision.
@@ -94,6 +94,7 @@ pub(crate) struct Parts {
     pub(crate) implementation: Implementation,
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
+    pub(crate) schema_compiler: Option<Arc<dyn Compiler>>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
@@ -164,7 +165,7 @@ impl Registry {
             initialize: per_version(|version| legacy::initialize_result(&parts, features, version)),
             modern_end,
             features,
-            tools: tool_table(&parts.tools)?,
+            tools: tool_table(&parts.tools, parts.schema_compiler.as_deref())?,
             resources: table(
                 "resource",
                 parts.resources.into_iter().map(|resource| {
@@ -277,13 +278,15 @@ fn items<T>(writer: &mut JsonWriter<'_>, items: &[T], write: impl Fn(&mut JsonWr
     }
 }
 
-fn tool_table(tools: &[Tool]) -> Result<PerfectMap<ToolEntry>> {
+fn tool_table(tools: &[Tool], compiler: Option<&dyn Compiler>) -> Result<PerfectMap<ToolEntry>> {
     let mut entries = Vec::with_capacity(tools.len());
     for tool in tools {
         let schema =
-            Schema::compile(&tool.definition.input_schema).map_err(|reason| Error::Schema {
-                tool: tool.definition.name.clone(),
-                reason,
+            Schema::of_arguments(&tool.definition.input_schema, compiler).map_err(|reason| {
+                Error::Schema {
+                    tool: tool.definition.name.clone(),
+                    reason,
+                }
             })?;
         let name: Box<str> = tool.definition.name.as_str().into();
         let entry = ToolEntry {
