@@ -19,4 +19,5 @@ mod messages;
 mod modern;
 mod panics;
 mod pressure;
+mod schema_suite;
 mod stdio;

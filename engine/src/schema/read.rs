@@ -65,6 +65,9 @@ pub(super) fn types(value: Value<'_>, at: &str) -> Result<Types, String> {
         Some(name) => vec![name.into()],
         None => strings(value, at)?,
     };
+    if names.is_empty() {
+        return Err(format!("{at} must name a type"));
+    }
     names.iter().try_fold(Types::NONE, |types, name| {
         types
             .with(name)

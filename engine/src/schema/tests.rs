@@ -1,5 +1,7 @@
 //! Schemas against arguments, both walks.
 
+mod cases;
+
 use tightwire_codec::{LINE_PADDING, Line, Parser};
 
 use super::{Schema, describe};
@@ -113,8 +115,86 @@ fn what_cannot_be_checked_is_refused_by_name() {
             "unevaluatedProperties",
         ),
         (
+            r#"{"type":"object","anyOf":[{"unevaluatedItems":{}}]}"#,
+            "#/anyOf/0/unevaluatedItems: `unevaluatedItems` cannot be checked",
+        ),
+        (
             r##"{"type":"object","$dynamicRef":"#a"}"##,
             "`$dynamicRef` cannot be checked",
+        ),
+        (
+            r##"{"type":"object","$recursiveRef":"#"}"##,
+            "`$recursiveRef` cannot be checked",
+        ),
+        (
+            r#"{"type":"object","dependencies":{"a":["b"]}}"#,
+            "`dependencies` cannot be checked",
+        ),
+        (
+            r#"{"type":"object","items":[{}]}"#,
+            "#/items must be an object or a boolean",
+        ),
+        (
+            r#"{"type":"object","prefixItems":[]}"#,
+            "#/prefixItems must be an array that is not empty",
+        ),
+        (
+            r#"{"type":"object","uniqueItems":1}"#,
+            "#/uniqueItems must be a boolean",
+        ),
+        (
+            r#"{"type":"object","minProperties":-1}"#,
+            "#/minProperties must be an integer that is not negative",
+        ),
+        (
+            r#"{"type":"object","minimum":"1"}"#,
+            "#/minimum must be a number",
+        ),
+        (
+            r#"{"type":"object","exclusiveMinimum":true}"#,
+            "#/exclusiveMinimum must be a number",
+        ),
+        (
+            r#"{"type":"object","multipleOf":0}"#,
+            "#/multipleOf must be more than 0",
+        ),
+        (
+            r#"{"type":"object","dependentRequired":{"a":"b"}}"#,
+            "#/dependentRequired/a must be an array of strings",
+        ),
+        (
+            r#"{"type":"object","patternProperties":{"\\p{L}":{}}}"#,
+            "the pattern `\\p{L}` has the Unicode property",
+        ),
+        (r#"{"type":"object","type":"object"}"#, "# has `type` twice"),
+        (
+            r##"{"type":"object","$ref":"#a","$defs":{"a":{"$anchor":"a"}}}"##,
+            "#/$ref: `#a` refers to an `$anchor`",
+        ),
+        (
+            r#"{"type":"object","$id":"https://example.com/s","$ref":"s#/$defs/a"}"#,
+            "does not point into the schema itself",
+        ),
+        (
+            r##"{"type":"object","$ref":"#/allOf/00","allOf":[{}]}"##,
+            "there is no `#/allOf/00`",
+        ),
+        (
+            r##"{"type":"object","$ref":"#/%zz"}"##,
+            "`%` stand for no text",
+        ),
+        (
+            r##"{"type":"object","$ref":"#/%FF"}"##,
+            "`%` stand for no text",
+        ),
+        (
+            r##"{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},
+                "b":{"if":{"$ref":"#/$defs/a"},"then":{}}}}"##,
+            "refers to itself without end",
+        ),
+        (
+            r##"{"type":"object","dependentSchemas":{"a":{"$ref":"#"}}}"##,
+            "refers to itself without end",
         ),
         (
             r##"{"type":"object","$ref":"#/$defs/x"}"##,
@@ -141,6 +221,10 @@ fn what_cannot_be_checked_is_refused_by_name() {
             "#/properties has `a` twice",
         ),
         (
+            r#"{"type":"object","items":{"type":[]}}"#,
+            "#/items/type must name a type",
+        ),
+        (
             r#"{"type":"object","required":"a"}"#,
             "#/required must be an array of strings",
         ),
@@ -148,6 +232,88 @@ fn what_cannot_be_checked_is_refused_by_name() {
         let error = Schema::of_arguments(schema, None).unwrap_err();
         assert!(error.contains(reason), "{schema}: {error}");
     }
+}
+
+#[test]
+fn what_a_schema_may_take_is_bounded() {
+    let nested =
+        |depth: usize| format!(r#"{}{{}}{}"#, r#"{"not":"#.repeat(depth), "}".repeat(depth));
+    assert!(Schema::compile(&nested(60)).is_ok());
+    let error = Schema::compile(&nested(65)).unwrap_err();
+    assert!(error.contains("nested deeper than 64"), "{error}");
+
+    let many = |count: usize| format!(r#"{{"allOf":[{}{{}}]}}"#, "{},".repeat(count - 1));
+    assert!(Schema::compile(&many(9_999)).is_ok());
+    let error = Schema::compile(&many(10_000)).unwrap_err();
+    assert!(error.contains("more than 10000 subschemas"), "{error}");
+
+    let patterns = |count: usize| {
+        let pattern = |index| format!(r#""{index}a{{9900}}":{{}}"#);
+        let patterns: Vec<String> = (0..count).map(pattern).collect();
+        format!(r#"{{"patternProperties":{{{}}}}}"#, patterns.join(","))
+    };
+    assert!(Schema::compile(&patterns(5)).is_ok());
+    let error = Schema::compile(&patterns(6)).unwrap_err();
+    assert!(error.contains("patterns together are larger"), "{error}");
+}
+
+#[test]
+fn a_check_that_goes_too_deep_ends() {
+    // At each of the levels of the value a long chain of references.
+    let mut definitions = vec![r##""d0":{"properties":{"p":{"$ref":"#"}}}"##.to_owned()];
+    for index in 1..=100 {
+        let previous = index - 1;
+        definitions.push(format!(r##""d{index}":{{"$ref":"#/$defs/d{previous}"}}"##));
+    }
+    let schema = format!(
+        r##"{{"$ref":"#/$defs/d100","$defs":{{{}}}}}"##,
+        definitions.join(",")
+    );
+    let value = |depth: usize| format!("{}1{}", r#"{"p":"#.repeat(depth), "}".repeat(depth));
+    assert_eq!(problems(&schema, &value(4)), [""; 0]);
+    assert_eq!(problems(&schema, &value(5)), [": is too complex to check"]);
+    assert_eq!(
+        problems(&schema, &value(120)),
+        [": is too complex to check"]
+    );
+    // What is left for good does not count.
+    let schema = r#"{"items":{"anyOf":[{"anyOf":[false,{"not":{"not":false}},{}]}]}}"#;
+    let items = format!("[{}1]", "1,".repeat(10_000));
+    assert_eq!(problems(schema, &items), [""; 0]);
+}
+
+#[test]
+fn items_of_long_arrays_are_compared_within_the_steps() {
+    let schema = r#"{"uniqueItems":true}"#;
+    let array = |count: usize| -> Vec<String> {
+        let item = |index| format!(r#"{{"k":{index},"v":"{index}"}}"#);
+        (0..count).map(item).collect()
+    };
+    let told = |items: &[String]| problems(schema, &format!("[{}]", items.join(",")));
+    for count in [9, 512, 513, 1024, 1500, 5_000] {
+        let mut items = array(count);
+        assert_eq!(told(&items), [""; 0]);
+        let (first, last) = (count / 2, count - 1);
+        items[last] = format!(r#"{{"v":"{first}","k":{first}.0}}"#);
+        let text = format!(": must have no item twice, but [{last}] is equal to [{first}]");
+        assert_eq!(told(&items), [text]);
+    }
+    let numbers: Vec<String> = (0..80_000).map(|index| index.to_string()).collect();
+    assert_eq!(told(&numbers), [": is too complex to check"]);
+}
+
+#[test]
+fn long_texts_are_matched_within_the_steps() {
+    let schema = r#"{"items":{"pattern":"^[a-z]*$"}}"#;
+    let text = |len: usize| format!(r#""{}""#, "a".repeat(len));
+    assert_eq!(problems(schema, &format!("[{}]", text(1 << 17))), [""; 0]);
+    // So many of a usual length do not run out.
+    let many = format!("[{}1]", (text(1000) + ",").repeat(400));
+    assert_eq!(problems(schema, &many), [""; 0]);
+    assert_eq!(
+        problems(schema, &format!("[{}]", text(8 << 20))),
+        [": is too complex to check"]
+    );
 }
 
 /// A recursive enum as schemars makes it, the members that recurse before the tag.
