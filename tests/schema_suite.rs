@@ -9,9 +9,18 @@ use serde_json::{Value, json};
 use tightwire::{Call, Reply, Server, Tool};
 use tightwire_tests::{Pair, call};
 
-/// What a schema may be refused for: each is told by name. Those of the last two lines are of the
-/// files of keywords that are covered.
-const REASONS: [(&str, &str); 9] = [
+/// Files about what is not checked: none of their schemas need be taken.
+const NOT_COVERED: [&str; 5] = [
+    "dynamicRef",
+    "refRemote",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "vocabulary",
+];
+/// Files about references, of which those by an `$id` or an `$anchor` are not followed.
+const OF_REFERENCES: [&str; 3] = ["anchor", "defs", "ref"];
+/// What a schema may be refused for: each keyword is told by name.
+const REASONS: [(&str, &str); 8] = [
     ("unevaluatedItems", "`unevaluatedItems` cannot be checked"),
     (
         "unevaluatedProperties",
@@ -19,11 +28,10 @@ const REASONS: [(&str, &str); 9] = [
     ),
     ("$dynamicRef", "`$dynamicRef` cannot be checked"),
     ("dependencies", "`dependencies` cannot be checked"),
-    ("$schema", "the dialect `"),
-    ("$ref by $id", "does not point into the schema itself"),
-    ("$ref to $anchor", "refers to an `$anchor`"),
-    ("pattern", "Unicode property"),
-    ("pattern", "look-around"),
+    ("$schema", "$schema: the dialect `"),
+    ("$ref to an $id", "does not point into the schema itself"),
+    ("$ref to an $anchor", "refers to an `$anchor`"),
+    ("pattern", "has the Unicode property `\\p`"),
 ];
 
 #[test]
@@ -34,27 +42,40 @@ fn every_case_holds_or_its_schema_is_refused() {
     };
     let folder = Path::new(&folder).join("tests/draft2020-12");
     let mut outcome = Outcome::default();
-    for file in ["", "optional"].map(|part| folder.join(part)) {
-        for entry in fs::read_dir(file).expect("the suite is there") {
-            let path = entry.expect("the suite is there").path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
-                outcome.run(&path);
-            }
+    for entry in fs::read_dir(&folder).expect("the suite is there") {
+        let path = entry.expect("the suite is there").path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            outcome.run(&path);
         }
     }
-    eprintln!("{outcome:#?}");
-    assert!(outcome.wrong.is_empty());
+    // Of what is optional, all but what formats assert.
+    for entry in fs::read_dir(folder.join("optional")).expect("the suite is there") {
+        let path = entry.expect("the suite is there").path();
+        if path.is_file() && !path.ends_with("format-assertion.json") {
+            outcome.run(&path);
+        }
+    }
+    eprintln!(
+        "{} cases hold; refused: {:#?}",
+        outcome.held, outcome.refused
+    );
+    assert!(outcome.wrong.is_empty(), "{:#?}", outcome.wrong);
+    let too_many: Vec<_> = outcome.per_file.iter().filter(|(_, n)| **n > 1).collect();
+    assert!(too_many.is_empty(), "many are refused: {too_many:?}");
 }
 
 #[derive(Debug, Default)]
 struct Outcome {
     held: usize,
-    /// Cases that came out the other way.
+    /// Cases that came out the other way, and schemas that were refused for no reason known here.
     wrong: Vec<String>,
+    /// The schemas that were refused, by the keyword.
     refused: BTreeMap<&'static str, Vec<String>>,
+    /// How many were, in files of keywords that are covered.
+    per_file: BTreeMap<String, usize>,
 }
 
 impl Outcome {
@@ -64,22 +85,35 @@ impl Outcome {
         let file = path.file_stem().unwrap_or_default().to_string_lossy();
         for group in &groups {
             let name = format!("{file}: {}", group["description"]);
-            self.group(&name, group);
+            let is_refused = self.group(&name, group);
+            let is_excused = [&NOT_COVERED[..], &OF_REFERENCES]
+                .concat()
+                .contains(&&*file);
+            if is_refused && !is_excused && !path.parent().is_some_and(|p| p.ends_with("optional"))
+            {
+                *self.per_file.entry(file.to_string()).or_default() += 1;
+            }
         }
     }
 
-    fn group(&mut self, name: &str, group: &Value) {
+    /// Returns whether the schema is refused.
+    fn group(&mut self, name: &str, group: &Value) -> bool {
         let ok = |_: Call<'_>, reply: Reply<'_>| reply.text("ok");
         let tool = Tool::new("tool", ok).input_schema(arguments(&group["schema"]));
         let server = match Server::new("suite", "1.0.0").tool(tool).freeze() {
             Ok(server) => server,
             Err(error) => {
                 let error = error.to_string();
-                let reason = REASONS.iter().find(|(_, words)| error.contains(words));
-                let reason = reason.map_or("?", |(reason, _)| reason);
-                let text = format!("{name}: {error}");
-                self.refused.entry(reason).or_default().push(text);
-                return;
+                match REASONS.iter().find(|(_, words)| error.contains(words)) {
+                    Some((keyword, _)) => {
+                        self.refused
+                            .entry(keyword)
+                            .or_default()
+                            .push(name.to_owned());
+                    }
+                    None => self.wrong.push(format!("{name}: {error}")),
+                }
+                return true;
             }
         };
         let mut pair = Pair::connect(&server);
@@ -94,6 +128,7 @@ impl Outcome {
                     .push(format!("{name}: {}: {text}", case["description"]));
             }
         }
+        false
     }
 }
 
