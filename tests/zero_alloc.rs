@@ -80,8 +80,32 @@ fn server() -> Server {
     Server::new("counted", "1.0.0")
         .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
         .tool(echo.input_schema(text))
+        .tool(
+            Tool::new("strict", |_: Call<'_>, reply: Reply<'_>| reply.text("ok"))
+                .input_schema(STRICT),
+        )
         .tool(Tool::new("boom", boom))
         .tool(Tool::new("allocations", allocations))
+}
+
+/// A schema that uses every keyword there is.
+const STRICT: &str = r##"{"type":"object","minProperties":1,"maxProperties":9,
+    "properties":{"text":{"type":"string","minLength":2,"maxLength":9,"pattern":"^[a-zé]+\\b"},
+    "number":{"minimum":1,"maximum":9,"exclusiveMinimum":0,"exclusiveMaximum":10,"multipleOf":0.1},
+    "list":{"prefixItems":[{"type":"integer"}],"items":{"$ref":"#/$defs/item"},"minItems":1,
+    "maxItems":2000,"contains":{"const":{"n":7}},"maxContains":1,"uniqueItems":true},
+    "card":{"if":{"type":"string"},"then":{"enum":["visa"]},"else":{"not":{"type":"null"}}}},
+    "patternProperties":{"^x-":{"type":"null"}},"additionalProperties":false,
+    "propertyNames":{"maxLength":9},"dependentRequired":{"card":["text"]},
+    "dependentSchemas":{"card":{"required":["number"]}},
+    "allOf":[{"anyOf":[{"required":["none"]},{"oneOf":[{"required":["list"]},false]}]}],
+    "$defs":{"item":{"type":"object"}}}"##;
+
+/// Arguments that fit it.
+fn strict() -> Value {
+    let items = (0..1000).map(|n| json!({ "n": n }));
+    let list: Vec<Value> = std::iter::once(json!(1)).chain(items).collect();
+    json!({ "text": "né é", "number": 4.7, "list": list, "card": "visa", "x-y": null })
 }
 
 /// One request of each kind.
@@ -97,6 +121,7 @@ fn requests() -> Vec<(&'static str, String)> {
             "echo of text with escapes",
             call("three", "echo", &json!({ "message": escaped })),
         ),
+        ("a strict schema", call(7, "strict", &strict())),
         ("boom", call(4, "boom", &json!({}))),
         ("a list of tools", modern(5, "tools/list", json!({}))),
         ("discovery", modern(6, "server/discover", json!({}))),
@@ -140,6 +165,8 @@ fn the_connection_allocates_nothing() {
         let expected = counted.out.clone();
         let answer: Value = serde_json::from_slice(&expected).expect("the answer is JSON");
         assert!(answer["result"].is_object(), "{what}: {answer}");
+        let is_error = answer["result"]["isError"] == true;
+        assert_eq!(is_error, what == "boom", "{what}: {answer}");
 
         let before = ALLOCATIONS.get();
         for _ in 0..1000 {

@@ -20,6 +20,9 @@ impl Schema {
     /// is checked elsewhere.
     #[inline]
     pub(crate) fn is_valid(&self, value: Value<'_>) -> bool {
+        if let Some(flat) = &self.flat {
+            return flat.fits(value);
+        }
         if let Some(foreign) = &self.foreign {
             return foreign::problems(&**foreign, value).is_empty();
         }

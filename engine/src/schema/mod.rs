@@ -18,6 +18,7 @@
 mod array;
 mod check;
 mod compile;
+mod flat;
 mod foreign;
 mod node;
 mod number;
@@ -45,6 +46,8 @@ pub(crate) use problem::describe;
 pub(crate) struct Schema {
     /// The root is the first.
     nodes: Vec<node::Node>,
+    /// If the schema is flat.
+    flat: Option<flat::Flat>,
     /// Checks instead of the nodes, of which there are then none.
     foreign: Option<Box<dyn Checker>>,
 }
@@ -59,10 +62,12 @@ impl Schema {
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
         let mut schema = Self {
             nodes: compile::nodes(text)?,
+            flat: None,
             foreign: None,
         };
         schema.check_ends()?;
         schema.tag_branches();
+        schema.flat = flat::Flat::of(&schema);
         Ok(schema)
     }
 
@@ -76,6 +81,7 @@ impl Schema {
         match (Self::compile(text), other) {
             (Err(_), Some(other)) => Ok(Self {
                 nodes: Vec::new(),
+                flat: None,
                 foreign: Some(other.compile(text)?),
             }),
             (result, _) => result,

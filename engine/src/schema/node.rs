@@ -188,6 +188,7 @@ impl Types {
         "null", "boolean", "integer", "number", "string", "array", "object",
     ];
     pub(super) const NONE: Self = Self(0);
+    pub(super) const ALL: Self = Self(0x7F);
 
     pub(super) fn with(self, name: &str) -> Option<Self> {
         let bit = Self::NAMES.iter().position(|known| *known == name)?;

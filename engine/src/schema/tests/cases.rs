@@ -328,6 +328,51 @@ fn objects() {
 }
 
 #[test]
+fn flat_objects() {
+    check(&[
+        (
+            r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{},"c":false,
+                "d":{"type":["string","null"]}},"required":["d","x","a"]}"#,
+            &[
+                r#"{"a":1,"d":null,"x":1}"#,
+                r#"{"x":[],"y":0,"d":"","b":{"a":1},"a":2.0}"#,
+            ],
+            &[
+                ("[]", &[": must be object, not array"]),
+                (
+                    "{}",
+                    &["a: is required", "d: is required", "x: is required"],
+                ),
+                (
+                    r#"{"x":1,"d":1,"c":1,"a":1.5,"a":1}"#,
+                    &[
+                        "a: must be integer, not a number with a fraction",
+                        "d: must be null or string, not number",
+                        "a: is given more than once",
+                        "c: is not allowed",
+                    ],
+                ),
+                (
+                    r#"{"x":1,"d":"","a":1,"x":2}"#,
+                    &["x: is given more than once"],
+                ),
+            ],
+        ),
+        (
+            r#"{"type":"object","properties":{"a":{}},"required":["a"],
+                "additionalProperties":{"type":"string"}}"#,
+            &[r#"{"a":1}"#, r#"{"y":"","a":1,"z":""}"#],
+            &[(r#"{"a":"","b":1}"#, &["b: must be string, not number"])],
+        ),
+        (
+            r#"{"type":"object","additionalProperties":false}"#,
+            &["{}"],
+            &[(r#"{"b":1}"#, &["b: is not expected"])],
+        ),
+    ]);
+}
+
+#[test]
 fn applicators() {
     check(&[
         (
