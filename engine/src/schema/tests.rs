@@ -276,6 +276,10 @@ fn a_check_that_goes_too_deep_ends() {
         problems(&schema, &value(120)),
         [": is too complex to check"]
     );
+    // The longest way down that there is has room on the stack of a thread.
+    let schema = r##"{"items":{"oneOf":[{"anyOf":[{"oneOf":[{"$ref":"#"}]}]}]}}"##;
+    let arrays = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(problems(schema, &arrays(120)), [""; 0]);
     // What is left for good does not count.
     let schema = r#"{"items":{"anyOf":[{"anyOf":[false,{"not":{"not":false}},{}]}]}}"#;
     let items = format!("[{}1]", "1,".repeat(10_000));
