@@ -1,13 +1,12 @@
 //! Perfect hashing: one probe finds a name, or proves that it is not there.
 //!
-//! [`hash`] is `const`, so the table of methods is built and proved by the compiler. Tables of
-//! tools, resources and prompts are built when a server is frozen, by hash and displace: the keys
-//! fall into buckets, and the largest buckets first choose the displacement that puts all their
-//! keys into free slots.
+//! Tables of tools, resources and prompts are built when a server is frozen, by hash and displace:
+//! the keys fall into buckets, and the largest buckets first choose the displacement that puts all
+//! their keys into free slots. The table of methods, in `method.rs`, is built by the compiler.
 
 /// Hashes a name, eight bytes at a time.
 #[inline]
-pub(crate) const fn hash(name: &[u8], seed: u64) -> u64 {
+pub(crate) fn hash(name: &[u8], seed: u64) -> u64 {
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut state = seed ^ (name.len() as u64).wrapping_mul(K);
     let mut rest = name;
@@ -31,7 +30,7 @@ pub(crate) const fn hash(name: &[u8], seed: u64) -> u64 {
     mix(mix(state ^ tail))
 }
 
-const fn mix(state: u64) -> u64 {
+fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     state ^ (state >> 29)
 }
