@@ -1,10 +1,9 @@
 //! The methods of the protocol, and who may send which in which era.
 //!
 //! Method names stand here alone. The table is a perfect hash that the compiler builds: a name is
-//! found, or not, with one comparison. What is hashed of a name is its length and its ends, which
-//! takes one multiplication and tells all methods apart.
+//! found, or not, with one comparison.
 
-use super::version::Era;
+use super::{hash::ConstMap, version::Era};
 
 /// A request that a client may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,7 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: Table<Self, 11> = Table::build([
+    const TABLE: ConstMap<Self, 11> = ConstMap::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -96,7 +95,7 @@ impl Method {
 }
 
 impl ClientNotification {
-    const TABLE: Table<Self, 2> = Table::build([
+    const TABLE: ConstMap<Self, 2> = ConstMap::build([
         ("notifications/initialized", Self::Initialized),
         (CANCELLED, Self::Cancelled),
     ]);
@@ -104,66 +103,6 @@ impl ClientNotification {
     /// The notification of this name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::TABLE.find(name)
-    }
-}
-
-const SLOTS: usize = 64;
-
-struct Table<T, const N: usize> {
-    seed: u64,
-    slots: [u8; SLOTS],
-    entries: [(&'static str, T); N],
-}
-
-impl<T: Copy, const N: usize> Table<T, N> {
-    const FREE: u8 = u8::MAX;
-
-    /// Looks for a seed under which every name has a slot of its own. Evaluated by the compiler,
-    /// which fails if there is none: as when two names are alike in their length and their ends.
-    const fn build(entries: [(&'static str, T); N]) -> Self {
-        let mut seed = 1;
-        while seed < 20_000 {
-            let mut slots = [Self::FREE; SLOTS];
-            let mut placed = 0;
-            while placed < N {
-                let slot = Self::slot(entries[placed].0, seed);
-                if slots[slot] != Self::FREE {
-                    break;
-                }
-                slots[slot] = placed as u8;
-                placed += 1;
-            }
-            if placed == N {
-                return Self {
-                    seed,
-                    slots,
-                    entries,
-                };
-            }
-            seed += 2;
-        }
-        panic!("no seed gives a perfect hash")
-    }
-
-    const fn slot(name: &str, seed: u64) -> usize {
-        const K: u64 = 0x9E37_79B9_7F4A_7C15;
-        let name = name.as_bytes();
-        // Shorter names are no method's, and share a slot.
-        let ends = match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
-            (Some(first), Some(last)) => {
-                (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64
-            }
-            _ => 0,
-        };
-        let hash = (ends ^ name.len() as u64).wrapping_mul(seed.wrapping_mul(K));
-        (hash >> (u64::BITS - SLOTS.trailing_zeros())) as usize
-    }
-
-    #[inline]
-    fn find(&self, name: &str) -> Option<T> {
-        let entry = self.slots[Self::slot(name, self.seed)];
-        let (key, value) = self.entries.get(usize::from(entry))?;
-        (*key == name).then_some(*value)
     }
 }
 
