@@ -5,7 +5,7 @@
 
 mod settings;
 
-use std::hint::black_box;
+use std::{borrow::Cow, hint::black_box};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use tightwire_bench::{LineBuffer, corpus};
 fn main() {
     let mut criterion = settings::criterion();
     parse(&mut criterion);
+    typed(&mut criterion);
     write(&mut criterion);
     criterion.final_summary();
 }
@@ -29,6 +30,86 @@ struct Envelope<'a, P> {
     id: u64,
     method: &'a str,
     params: Option<P>,
+}
+
+/// All that a server needs of a call: the rest is skipped, where the parser can skip.
+#[derive(Deserialize)]
+struct Call<'a> {
+    jsonrpc: &'a str,
+    id: u64,
+    method: &'a str,
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    name: Option<&'a str>,
+    #[serde(borrow)]
+    arguments: Option<Arguments<'a>>,
+    #[serde(rename = "_meta", borrow)]
+    meta: Option<Meta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Arguments<'a> {
+    a: Option<f64>,
+    b: Option<f64>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+    protocol_version: Option<&'a str>,
+}
+
+impl Call<'_> {
+    /// Reads no less than the compiler is told to.
+    fn see(&self) {
+        let arguments = self.params.arguments.as_ref();
+        black_box((self.jsonrpc, self.id, self.method, self.params.name));
+        black_box(arguments.map(|arguments| (arguments.a, arguments.b, &arguments.message)));
+        black_box(self.params.meta.as_ref().map(|meta| meta.protocol_version));
+    }
+}
+
+/// The same call by type, from the tape and with no tape in between.
+fn typed(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("typed");
+    for message in corpus() {
+        if message.name == "tools-list" || message.name == "discover" {
+            continue;
+        }
+        let name = message.name;
+        let mut buffer = LineBuffer::new(&message.line);
+        group.throughput(Throughput::Bytes(message.line.len() as u64));
+        let mut parser = Parser::default();
+        group.bench_function(BenchmarkId::new("tightwire", name), |bencher| {
+            bencher.iter(|| {
+                let mut line = buffer.restore();
+                let document = parser.parse(&mut line).expect("the line is JSON");
+                let call: Call<'_> = document.root().deserialize().expect("the line is a call");
+                call.see();
+            });
+        });
+        group.bench_function(BenchmarkId::new("serde_json", name), |bencher| {
+            bencher.iter(|| {
+                let line = buffer.restore();
+                let call: Call<'_> = serde_json::from_slice(line.as_bytes()).expect("it is a call");
+                call.see();
+            });
+        });
+        group.bench_function(BenchmarkId::new("sonic-rs", name), |bencher| {
+            bencher.iter(|| {
+                let line = buffer.restore();
+                let call: Call<'_> = sonic_rs::from_slice(line.as_bytes()).expect("it is a call");
+                call.see();
+            });
+        });
+    }
+    group.finish();
 }
 
 fn parse(criterion: &mut Criterion) {

@@ -123,6 +123,7 @@ impl<'a> Message<'a> {
     /// # Errors
     ///
     /// [`InvalidMessage`] if the value is no JSON-RPC message.
+    #[inline]
     pub fn read(value: Value<'a>) -> Result<Self, InvalidMessage<'a>> {
         Self::read_as(value, None)
     }
@@ -136,6 +137,7 @@ impl<'a> Message<'a> {
         Self::read_as(value, Some(wide))
     }
 
+    #[inline]
     fn read_as(
         value: Value<'a>,
         wide: Option<&'a WideIntegers>,
@@ -146,6 +148,15 @@ impl<'a> Message<'a> {
             let params = Some(params);
             return Ok(Self::Request(Request { id, method, params }));
         }
+        Self::read_any(value, wide)
+    }
+
+    /// Reads a message, whatever is in it and in whatever order.
+    #[inline(never)]
+    fn read_any(
+        value: Value<'a>,
+        wide: Option<&'a WideIntegers>,
+    ) -> Result<Self, InvalidMessage<'a>> {
         let Some(object) = value.as_object() else {
             return Err(InvalidMessage {
                 id: None,

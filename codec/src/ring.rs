@@ -42,6 +42,9 @@ impl Ring {
     const CAPACITY: usize = 256 * 1024;
     /// A buffer grown past this is given back as soon as the line that needed it is done.
     const CAPACITY_KEPT: usize = 1024 * 1024;
+    /// A tail up to this many bytes is moved to the front even where there is room behind it: the
+    /// front of the buffer is in the processor's cache.
+    const MOVED_FREELY: usize = 4 * 1024;
     /// The least room [`Ring::spare`] offers.
     const SPARE_MIN: usize = 4 * 1024;
 
@@ -198,7 +201,8 @@ impl Ring {
             return;
         }
         let limit = self.buffer.len() - LINE_PADDING;
-        if limit - self.end >= Self::SPARE_MIN.max(held.min(Self::CAPACITY / 2)) {
+        let is_short = limit - self.end < Self::SPARE_MIN.max(held.min(Self::CAPACITY / 2));
+        if !is_short && held > Self::MOVED_FREELY {
             return;
         }
         // A move must free at least as much as it moves, or a line that fills the buffer bit by
@@ -377,6 +381,22 @@ mod tests {
         assert_eq!(lines[1].as_deref(), Some(&b"after"[..]));
         ring.release();
         assert_eq!(ring.capacity(), Ring::CAPACITY + LINE_PADDING);
+    }
+
+    #[test]
+    fn a_short_tail_goes_to_the_front_and_a_long_one_stays() {
+        for (tail, is_moved) in [(1, true), (4096, true), (4097, false)] {
+            let mut ring = Ring::new(usize::MAX);
+            let mut lines = Vec::new();
+            let mut stream = vec![b'x'; 8192];
+            stream.push(b'\n');
+            stream.resize(stream.len() + tail, b'y');
+            feed(&mut ring, &stream, &mut lines);
+            let behind = if is_moved { tail } else { stream.len() };
+            assert_eq!(ring.spare().len(), Ring::CAPACITY - behind, "{tail}");
+            feed(&mut ring, b"\n", &mut lines);
+            assert_eq!(lines[1].as_deref(), Some(&vec![b'y'; tail][..]));
+        }
     }
 
     #[test]

@@ -374,11 +374,17 @@ impl<'a> Iterator for ObjectIter<'a> {
             return None;
         }
         self.left -= 1;
-        let (Node::String(key), rest) = self.nodes.split_first()? else {
+        let [Node::String(key), first, after @ ..] = self.nodes else {
             return None;
         };
-        self.nodes = rest.get(Value::extent(rest)..).unwrap_or_default();
-        Some((key, Value::new(rest)))
+        let value = &self.nodes[1..];
+        self.nodes = match first {
+            Node::Object { count, .. } | Node::Array { count, .. } => {
+                after.get(*count..).unwrap_or_default()
+            }
+            _ => after,
+        };
+        Some((key, Value::new(value)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -1,13 +1,12 @@
 //! Perfect hashing: one probe finds a name, or proves that it is not there.
 //!
-//! [`hash`] is `const`, so the table of methods is built and proved by the compiler. Tables of
-//! tools, resources and prompts are built when a server is frozen, by hash and displace: the keys
-//! fall into buckets, and the largest buckets first choose the displacement that puts all their
-//! keys into free slots.
+//! Tables of tools, resources and prompts are built when a server is frozen, by hash and displace:
+//! the keys fall into buckets, and the largest buckets first choose the displacement that puts all
+//! their keys into free slots. The table of methods is built by the compiler.
 
 /// Hashes a name, eight bytes at a time.
 #[inline]
-pub(crate) const fn hash(name: &[u8], seed: u64) -> u64 {
+pub(crate) fn hash(name: &[u8], seed: u64) -> u64 {
     const K: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut state = seed ^ (name.len() as u64).wrapping_mul(K);
     let mut rest = name;
@@ -31,7 +30,7 @@ pub(crate) const fn hash(name: &[u8], seed: u64) -> u64 {
     mix(mix(state ^ tail))
 }
 
-const fn mix(state: u64) -> u64 {
+fn mix(state: u64) -> u64 {
     let state = (state ^ (state >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
     state ^ (state >> 29)
 }
@@ -133,6 +132,71 @@ fn displace<T>(entries: &[(Box<str>, T)], seed: u64, slot_count: usize) -> Optio
     }
     Some((displacements.into(), slots.into()))
 }
+
+/// Values by name, built by the compiler.
+///
+/// What is hashed of a name is its length and its ends, which takes one multiplication and tells the
+/// methods of the protocol apart.
+pub(crate) struct ConstMap<T, const N: usize> {
+    seed: u64,
+    slots: [u8; CONST_SLOTS],
+    pub(crate) entries: [(&'static str, T); N],
+}
+
+impl<T: Copy, const N: usize> ConstMap<T, N> {
+    const FREE: u8 = u8::MAX;
+
+    /// Looks for a seed under which every name has a slot of its own. Evaluated by the compiler,
+    /// which fails if there is none: as when two names are alike in their length and their ends.
+    pub(crate) const fn build(entries: [(&'static str, T); N]) -> Self {
+        let mut seed = 1;
+        while seed < 20_000 {
+            let mut slots = [Self::FREE; CONST_SLOTS];
+            let mut placed = 0;
+            while placed < N {
+                let slot = Self::slot(entries[placed].0, seed);
+                if slots[slot] != Self::FREE {
+                    break;
+                }
+                slots[slot] = placed as u8;
+                placed += 1;
+            }
+            if placed == N {
+                return Self {
+                    seed,
+                    slots,
+                    entries,
+                };
+            }
+            seed += 2;
+        }
+        panic!("no seed gives a perfect hash")
+    }
+
+    const fn slot(name: &str, seed: u64) -> usize {
+        const K: u64 = 0x9E37_79B9_7F4A_7C15;
+        let name = name.as_bytes();
+        // Shorter names are no method's, and share a slot.
+        let ends = match (name.first_chunk::<4>(), name.last_chunk::<4>()) {
+            (Some(first), Some(last)) => {
+                (u32::from_le_bytes(*first) as u64) << 32 | u32::from_le_bytes(*last) as u64
+            }
+            _ => 0,
+        };
+        let hash = (ends ^ name.len() as u64).wrapping_mul(seed.wrapping_mul(K));
+        (hash >> (u64::BITS - CONST_SLOTS.trailing_zeros())) as usize
+    }
+
+    /// The value of this name.
+    #[inline]
+    pub(crate) fn find(&self, name: &str) -> Option<T> {
+        let entry = self.slots[Self::slot(name, self.seed)];
+        let (key, value) = self.entries.get(usize::from(entry))?;
+        (*key == name).then_some(*value)
+    }
+}
+
+const CONST_SLOTS: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 //! Method names stand here alone. The table is a perfect hash that the compiler builds: a name is
 //! found, or not, with one comparison.
 
-use super::{hash::hash, version::Era};
+use super::{hash::ConstMap, version::Era};
 
 /// A request that a client may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: Table<Self, 11> = Table::build([
+    const TABLE: ConstMap<Self, 11> = ConstMap::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -95,7 +95,7 @@ impl Method {
 }
 
 impl ClientNotification {
-    const TABLE: Table<Self, 2> = Table::build([
+    const TABLE: ConstMap<Self, 2> = ConstMap::build([
         ("notifications/initialized", Self::Initialized),
         (CANCELLED, Self::Cancelled),
     ]);
@@ -103,56 +103,6 @@ impl ClientNotification {
     /// The notification of this name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         Self::TABLE.find(name)
-    }
-}
-
-const SLOTS: usize = 64;
-
-struct Table<T, const N: usize> {
-    seed: u64,
-    slots: [u8; SLOTS],
-    entries: [(&'static str, T); N],
-}
-
-impl<T: Copy, const N: usize> Table<T, N> {
-    const FREE: u8 = u8::MAX;
-
-    /// Looks for a seed under which every name has a slot of its own. Evaluated by the compiler,
-    /// which fails if there is none.
-    const fn build(entries: [(&'static str, T); N]) -> Self {
-        let mut seed = 0;
-        while seed < 10_000 {
-            let mut slots = [Self::FREE; SLOTS];
-            let mut placed = 0;
-            while placed < N {
-                let slot = Self::slot(entries[placed].0, seed);
-                if slots[slot] != Self::FREE {
-                    break;
-                }
-                slots[slot] = placed as u8;
-                placed += 1;
-            }
-            if placed == N {
-                return Self {
-                    seed,
-                    slots,
-                    entries,
-                };
-            }
-            seed += 1;
-        }
-        panic!("no seed gives a perfect hash")
-    }
-
-    const fn slot(name: &str, seed: u64) -> usize {
-        (hash(name.as_bytes(), seed) as usize) % SLOTS
-    }
-
-    #[inline]
-    fn find(&self, name: &str) -> Option<T> {
-        let entry = self.slots[Self::slot(name, self.seed)];
-        let (key, value) = self.entries.get(usize::from(entry))?;
-        (*key == name).then_some(*value)
     }
 }
 

@@ -8,49 +8,14 @@
 //! be mistaken for one of the message, since its quotes are escaped there. Whatever numbers `add` is given, it
 //! answers `5`, with the bytes of Tightwire's demo; `echo` gets its message back as it stands on the line.
 
-use std::{
-    fs::File,
-    io::{self, Read, Write, stdin, stdout},
-    os::fd::AsFd,
-};
+use std::io;
 
-use memchr::{memchr, memchr2, memmem::Finder};
+use floors::{DISCOVER, LIST, TEXT, TEXT_END, UNKNOWN, serve};
+use memchr::{memchr2, memmem::Finder};
 
 fn main() -> io::Result<()> {
-    // The descriptors themselves: std's own buffers would copy once more.
-    let mut input = File::from(stdin().as_fd().try_clone_to_owned()?);
-    let mut output = File::from(stdout().as_fd().try_clone_to_owned()?);
     let canned = Canned::new();
-    let mut buffer = vec![0; 4 * READ_BYTES];
-    let mut answers = Vec::with_capacity(READ_BYTES);
-    // What is read and not yet answered is `buffer[start..end]`.
-    let (mut start, mut end) = (0, 0);
-    loop {
-        if buffer.len() - end < READ_BYTES {
-            buffer.copy_within(start..end, 0);
-            (start, end) = (0, end - start);
-            if buffer.len() - end < READ_BYTES {
-                buffer.resize(2 * buffer.len(), 0);
-            }
-        }
-        let count = input.read(&mut buffer[end..end + READ_BYTES])?;
-        if count == 0 {
-            return Ok(());
-        }
-        let mut unscanned = end;
-        end += count;
-        while let Some(length) = memchr(b'\n', &buffer[unscanned..end]) {
-            let newline = unscanned + length;
-            canned.answer(&buffer[start..newline], &mut answers);
-            start = newline + 1;
-            unscanned = start;
-        }
-        if start == end {
-            (start, end) = (0, 0);
-        }
-        output.write_all(&answers)?;
-        answers.clear();
-    }
+    serve(|line, length, answers| canned.answer(&line[..length], answers))
 }
 
 /// What is looked for in a line, prepared once.
@@ -84,14 +49,15 @@ impl Canned {
         answers.extend_from_slice(id);
         if self.call.find(line).is_some() {
             let echo = self.echo.find(line);
-            match echo.and_then(|_| after(&self.message, line)) {
-                Some(rest) => {
-                    answers.extend_from_slice(ECHO.as_bytes());
-                    answers.extend_from_slice(&rest[..string_length(rest)]);
-                    answers.extend_from_slice(ECHO_END.as_bytes());
-                }
-                None => answers.extend_from_slice(ADD.as_bytes()),
-            }
+            let text = match echo.and_then(|_| after(&self.message, line)) {
+                Some(rest) => &rest[..string_length(rest)],
+                None => b"5",
+            };
+            answers.extend_from_slice(TEXT.as_bytes());
+            answers.push(b'"');
+            answers.extend_from_slice(text);
+            answers.push(b'"');
+            answers.extend_from_slice(TEXT_END.as_bytes());
         } else if self.discover.find(line).is_some() {
             answers.extend_from_slice(DISCOVER.as_bytes());
         } else if self.list.find(line).is_some() {
@@ -127,40 +93,3 @@ fn string_length(rest: &[u8]) -> usize {
     }
     rest.len()
 }
-
-macro_rules! server_info {
-    () => {
-        r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"demo","version":"1.0.0"}}}}"#
-    };
-}
-
-const READ_BYTES: usize = 64 * 1024;
-
-/// From behind the id to the newline; of an echo, up to its text and from behind it.
-const ADD: &str = concat!(
-    r#","result":{"resultType":"complete","content":[{"type":"text","text":"5"}],"#,
-    server_info!(),
-    "\n",
-);
-const ECHO: &str = r#","result":{"resultType":"complete","content":[{"type":"text","text":""#;
-const ECHO_END: &str = concat!(r#""}],"#, server_info!(), "\n");
-const DISCOVER: &str = concat!(
-    r#","result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"#,
-    r#""ttlMs":300000,"cacheScope":"public","#,
-    server_info!(),
-    "\n",
-);
-const LIST: &str = concat!(
-    r#","result":{"resultType":"complete","tools":["#,
-    r#"{"name":"add","description":"Add two numbers","inputSchema":{"type":"object","#,
-    r#""properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}},"#,
-    r#"{"name":"echo","description":"Say it back","inputSchema":{"type":"object","#,
-    r#""properties":{"message":{"type":"string"}},"required":["message"]}}],"#,
-    r#""ttlMs":300000,"cacheScope":"public","#,
-    server_info!(),
-    "\n",
-);
-const UNKNOWN: &str = concat!(
-    r#","error":{"code":-32601,"message":"Method not found"}}"#,
-    "\n"
-);
