@@ -34,10 +34,17 @@ impl Changes {
         !self.closed
     }
 
-    /// Notes that a resource changed, if anybody wants to know. Whether the loop is to be woken.
+    /// Notes that a resource changed, if anybody wants to know. Whether the loop is to be woken: where
+    /// there was news before, it was.
     pub(crate) fn update(&mut self, uri: &str) -> bool {
+        let had_news = self.has_news();
         let watched = self.watched.get_key_value(uri);
-        watched.is_some_and(|(uri, _)| !self.closed && self.updated.insert(Arc::clone(uri)))
+        if let Some((uri, _)) = watched
+            && !self.closed
+        {
+            self.updated.insert(Arc::clone(uri));
+        }
+        !had_news && self.has_news()
     }
 
     /// Has changes of a resource noted.
@@ -98,8 +105,11 @@ mod tests {
         assert!(!changes.update("a"));
         changes.watch("a");
         changes.watch("a");
+        changes.watch("b");
         assert!(changes.update("a"));
         assert!(!changes.update("a"));
+        assert!(!changes.update("b"), "the loop was woken before");
+        changes.unwatch("b");
         changes.unwatch("a");
         assert_eq!(changes.take().1.len(), 1);
         assert!(changes.update("a"));
