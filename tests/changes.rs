@@ -309,10 +309,13 @@ fn without_a_handle_nothing_is_declared_and_nothing_wakes_the_loop() {
     let plain = json!({ "prompts": {}, "resources": {}, "tools": {} });
     assert_eq!(discovered["result"]["capabilities"], plain);
     assert!(!pair.memory().connection().may_change());
-    let (mut pair, _handle) = changing();
+    let (mut pair, handle) = changing();
     assert!(pair.memory().connection().may_change());
     pair.memory().finish();
     assert!(!pair.memory().connection().may_change());
+    let waker = || panic!("nothing is told after the end");
+    pair.memory().connection().set_waker(waker);
+    handle.add_tool(tool("new", "x")).unwrap();
 }
 
 #[test]

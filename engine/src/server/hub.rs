@@ -194,10 +194,8 @@ impl Handle {
                 return Err(error);
             }
         };
-        let connections = hub.connections();
-        for connection in &connections {
-            lock(connection.changes()).publish(&registry, list);
-        }
+        let mut connections = hub.connections();
+        connections.retain(|connection| lock(connection.changes()).publish(&registry, list));
         let old = std::mem::replace(current, Serving { parts, registry });
         drop(serving);
         drop(old);
