@@ -194,12 +194,13 @@ impl Handle {
                 return Err(error);
             }
         };
-        let mut connections = hub.connections();
-        connections.retain(|connection| lock(connection.changes()).publish(&registry, list));
+        let connections = hub.connections().into_iter();
+        let (told, _ended): (Vec<_>, Vec<_>) =
+            connections.partition(|connection| lock(connection.changes()).publish(&registry, list));
         let old = std::mem::replace(current, Serving { parts, registry });
         drop(serving);
         drop(old);
-        for connection in connections {
+        for connection in told {
             connection.notify();
         }
         Ok(Some(edited))
