@@ -219,6 +219,21 @@ fn what_was_answered_before_is_known_in_later_rounds() {
 }
 
 #[test]
+fn a_state_outlives_a_change_of_the_server() {
+    let mut server = asking();
+    let handle = server.handle();
+    let mut pair = Pair::new(server);
+    let first = pair.ask(&call(1, "paint", &json!({})))["result"].clone();
+    assert!(handle.remove_tool("greet").unwrap());
+    let more = json!({
+        "inputResponses": { "what": accept(&json!({ "thing": "door" })) },
+        "requestState": first["requestState"],
+    });
+    let second = pair.ask(&call(2, "paint", &more));
+    assert_eq!(second["result"]["resultType"], "input_required", "{second}");
+}
+
+#[test]
 fn a_state_is_good_for_its_own_request_alone_and_for_a_time() {
     let limits = Limits {
         state_ms_max: 1000,

@@ -2,6 +2,7 @@
 
 mod ask;
 mod batches;
+mod changes;
 mod context;
 mod deferred;
 mod elsewhere;
@@ -9,10 +10,12 @@ mod ending;
 mod examples;
 mod faults;
 mod features;
+mod floods;
 mod framing;
 mod held;
 mod hooks;
 mod legacy;
+mod legacy_subscriptions;
 mod limits;
 mod lines;
 mod messages;
@@ -21,3 +24,4 @@ mod panics;
 mod pressure;
 mod schema_suite;
 mod stdio;
+mod subscriptions;

@@ -15,7 +15,7 @@ use tightwire::{
     Call, Now, Reply, Server, ServerConnection, Tool, codec::Ring, schemars::JsonSchema,
     serde::Deserialize,
 };
-use tightwire_tests::{call, modern};
+use tightwire_tests::{call, listen, modern};
 
 /// The allocator of the system, which counts for each thread what it is asked for.
 struct Counting;
@@ -175,6 +175,28 @@ fn the_connection_allocates_nothing() {
         }
         assert_eq!(ALLOCATIONS.get() - before, 0, "1,000 calls: {what}");
     }
+}
+
+#[test]
+fn calls_beside_open_subscriptions_allocate_nothing() {
+    let mut server = server();
+    let _handle = server.handle();
+    let server = server.freeze().expect("the server can be frozen");
+    let mut counted = Counted {
+        connection: server.connect(),
+        ring: Ring::new(server.limits().line_bytes_max),
+        out: Vec::new(),
+    };
+    for id in 100..110 {
+        counted.serve(&listen(id, &json!({ "resourceSubscriptions": ["a:"] })));
+    }
+    let (_, add) = requests().remove(0);
+    counted.serve(&add);
+    let before = ALLOCATIONS.get();
+    for _ in 0..1000 {
+        counted.serve(&add);
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
 }
 
 #[test]

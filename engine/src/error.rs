@@ -35,6 +35,9 @@ pub enum Error {
         /// The tool.
         tool: String,
     },
+    /// A [`Handle`](crate::Handle) was used before the server was frozen, or after the last of it
+    /// was dropped.
+    NotServing,
     /// A read, write or wait failed.
     Io {
         /// What was being done.
@@ -69,6 +72,9 @@ impl fmt::Display for Error {
                     "tool `{tool}` is asynchronous, and the server has no executor"
                 )
             }
+            Self::NotServing => f.write_str(
+                "the server is not frozen yet, or is gone: a handle changes what is being served",
+            ),
             Self::Io { doing, source } => write!(f, "{doing}: {source}"),
         }
     }

@@ -25,6 +25,7 @@
 //!   what it serves.
 //! - A tool's function gets a [`Call`], borrowed from the receive buffer, and a [`Reply`] that is
 //!   used up once: answered, deferred to a [`Ticket`], or continued after a delay.
+//! - A [`Handle`] adds and removes tools, resources and prompts while the server serves.
 //! - [`ServerConnection`] is the protocol as a state machine without I/O, to be embedded in a loop
 //!   of one's own; [`Memory`] drives one in memory, and shows how.
 //! - [`Limits`] holds every bound.
@@ -58,6 +59,7 @@ pub use server::{
     executor::{AsyncAnswer, BoxFuture},
     handler::{Call, ToolHandler},
     hook::{Ending, Finished, Hook},
+    hub::Handle,
     job::Job,
     metrics::{Metrics, SeriesSnapshot},
     prompt::{GetPrompt, Prompt, PromptReply},

@@ -29,9 +29,20 @@ pub struct Limits {
     /// with -32603; reading goes on, so that cancellations arrive. Default 1,024.
     pub in_flight_max: usize,
     /// Bytes kept for requests in flight: long ids, the arguments of blocking calls, the answers of
-    /// batches that are not complete. The next call that would be kept is answered with -32603.
-    /// Default 64 MiB, one longest request.
+    /// batches that are not complete, what is subscribed to. The next call that would be kept is
+    /// answered with -32603. Default 64 MiB, one longest request.
     pub held_bytes_max: usize,
+    /// Streams of `subscriptions/listen` that are open on a connection. The next one is answered
+    /// with -32603. Default 64: a client needs one, or one for each of its views.
+    pub subscriptions_max: usize,
+    /// Resources that a connection is subscribed to, counted once for each subscription. What would
+    /// exceed it is answered with -32603. Default 4,096: more than a person has open, and so few
+    /// that all of them may change at once. Their bytes count as held, too.
+    pub subscribed_uris_max: usize,
+    /// How long after one round of change notifications the next may follow, in milliseconds. What
+    /// changes meanwhile is told once, then. Default 20: 50 times a second is more often than
+    /// anybody reads a list again.
+    pub changes_ms_min: u64,
     /// Messages in a batch (2025-03-26). More is -32600. Default 1,024, as many as may be in
     /// flight.
     pub batch_max: usize,
@@ -91,6 +102,9 @@ impl Default for Limits {
             nesting_max: 128,
             in_flight_max: 1024,
             held_bytes_max: 64 << 20,
+            subscriptions_max: 64,
+            subscribed_uris_max: 4096,
+            changes_ms_min: 20,
             batch_max: 1024,
             output_bytes_max: 64 << 20,
             pool_threads_max: 16,

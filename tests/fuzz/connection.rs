@@ -1,5 +1,5 @@
-//! Any stream to a server in memory: every line that comes back is a response, every request is
-//! answered once, and nothing panics.
+//! Any stream to a server in memory, which changes meanwhile: every line that comes back is a response
+//! or tells of a change, every request is answered once, and nothing panics.
 
 #![no_main]
 
@@ -11,18 +11,18 @@ use std::{
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use tightwire::{
-    Call, FrozenServer, Limits, Memory, Prompt, Reply, Resource, ResourceTemplate, RpcError,
-    Server, Ticket, Tool,
+    Call, FrozenServer, Handle, Limits, Memory, Prompt, Reply, Resource, ResourceTemplate,
+    RpcError, Server, Ticket, Tool,
     codec::{LINE_PADDING, Line, Message, Parser},
     schemars::{self, JsonSchema},
 };
 
-static SERVER: LazyLock<FrozenServer> = LazyLock::new(server);
+static SERVER: LazyLock<(FrozenServer, Handle)> = LazyLock::new(server);
 /// The calls of the tool `later` that nobody has answered yet.
 static LATER: Mutex<Vec<Ticket>> = Mutex::new(Vec::new());
 
 /// What a byte from 0x80 on stands for. Those after the last stand for themselves.
-const PIECES: [&str; 64] = [
+const PIECES: [&str; 69] = [
     "\n",
     "\"",
     "\":",
@@ -87,6 +87,11 @@ const PIECES: [&str; 64] = [
     "1e400",
     "-0",
     "null",
+    "subscriptions/listen",
+    ",\"notifications\":{\"toolsListChanged\":true,\"resourceSubscriptions\":[\"mem://one\"",
+    "\"toolsListChanged\":",
+    "resources/subscribe",
+    "resources/unsubscribe",
 ];
 
 // How the stream is cut, then the stream.
@@ -101,11 +106,14 @@ fuzz_target!(|input: &[u8]| {
             None => bytes.push(*byte),
         }
     }
-    let mut memory = Memory::new(&SERVER);
+    let (server, handle) = &*SERVER;
+    let mut memory = Memory::new(server);
     for piece in bytes.chunks(usize::from(*cut) * 16 + 1) {
         memory.feed(piece);
+        handle.resource_updated("mem://one");
         memory.poll();
     }
+    change(handle);
     memory.finish();
     for (index, ticket) in take_later().into_iter().enumerate() {
         match index % 4 {
@@ -127,6 +135,14 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
+/// A tool comes, and another time goes.
+fn change(handle: &Handle) {
+    if !handle.remove_tool("more").expect("it is served") {
+        let more = Tool::new("more", |_: Call<'_>, reply: Reply<'_>| reply.text("more"));
+        handle.add_tool(more).expect("there is no such tool");
+    }
+}
+
 fn take_later() -> Vec<Ticket> {
     std::mem::take(&mut LATER.lock().unwrap())
 }
@@ -134,7 +150,7 @@ fn take_later() -> Vec<Ticket> {
 /// How many answers a stream must get. Unknown with batches, which not every revision has, and
 /// with cancellations.
 fn expect(stream: &[u8]) -> Option<usize> {
-    let line_bytes_max = SERVER.limits().line_bytes_max;
+    let line_bytes_max = SERVER.0.limits().line_bytes_max;
     let mut parser = Parser::default();
     let mut expected = 0;
     let lines = stream.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(stream);
@@ -187,6 +203,10 @@ fn check(output: &[u8]) -> usize {
                 answers.iter().for_each(check_answer);
                 count += answers.len();
             }
+            told if told.get("method").is_some() => {
+                assert_eq!(told["jsonrpc"], "2.0");
+                assert!(told.get("id").is_none());
+            }
             answer => {
                 check_answer(&answer);
                 count += 1;
@@ -232,7 +252,7 @@ enum Unit {
 }
 
 /// A server with a tool for each way to answer.
-fn server() -> FrozenServer {
+fn server() -> (FrozenServer, Handle) {
     let strict = r##"{
         "type": "object",
         "properties": {
@@ -246,13 +266,17 @@ fn server() -> FrozenServer {
         "anyOf": [{ "required": ["b"] }, { "not": { "required": ["c"] } }],
         "$defs": { "b": { "oneOf": [{ "const": 1 }, { "$ref": "#/properties/a" }] } }
     }"##;
-    Server::new("fuzz \"server\"", "1.0.0")
+    let mut server = Server::new("fuzz \"server\"", "1.0.0");
+    let handle = server.handle();
+    let server = server
         .title("Fuzz")
         .instructions("Anything\ngoes")
         .limits(Limits {
             line_bytes_max: 16 * 1024,
             in_flight_max: 8,
             batch_max: 16,
+            subscriptions_max: 4,
+            subscribed_uris_max: 8,
             ..Limits::default()
         })
         .tool_fn("add", "Add", |args: Add| match args.exact {
@@ -314,5 +338,6 @@ fn server() -> FrozenServer {
             .optional("style", "How"),
         )
         .freeze()
-        .expect("the server can be frozen")
+        .expect("the server can be frozen");
+    (server, handle)
 }

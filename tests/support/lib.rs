@@ -11,12 +11,14 @@ mod pair;
 mod process;
 mod script;
 mod stepped;
+mod told;
 
 pub use held::Held;
 pub use pair::Pair;
 pub use process::Process;
 pub use script::{Exit, Script};
 pub use stepped::Stepped;
+pub use told::{SUBSCRIPTION_ID, acknowledged, changed, listen, updated};
 
 use serde_json::{Value, json};
 use tightwire::{Call, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};

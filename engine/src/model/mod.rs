@@ -5,6 +5,7 @@ pub(crate) mod implementation;
 pub(crate) mod input;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod subscription;
 pub(crate) mod tool;
 pub(crate) mod uri_template;
 

@@ -20,6 +20,8 @@ pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
 /// The key of a result's `_meta` under which a server names itself.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// The key of `_meta` that names the subscription a message belongs to.
+pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// A request's `_meta`.
 ///

@@ -18,7 +18,10 @@ pub(crate) enum Method {
     ResourcesRead,
     PromptsList,
     PromptsGet,
+    ResourcesSubscribe,
+    ResourcesUnsubscribe,
     LoggingSetLevel,
+    SubscriptionsListen,
 }
 
 /// A notification that a client may send.
@@ -26,6 +29,8 @@ pub(crate) enum Method {
 pub(crate) enum ClientNotification {
     Initialized,
     Cancelled,
+    Progress,
+    RootsListChanged,
 }
 
 /// The method whose mere name makes a request a modern one.
@@ -34,6 +39,11 @@ pub(crate) const DISCOVER: &str = "server/discover";
 pub(crate) const PROGRESS: &str = "notifications/progress";
 pub(crate) const LOG_MESSAGE: &str = "notifications/message";
 pub(crate) const CANCELLED: &str = "notifications/cancelled";
+pub(crate) const SUBSCRIPTIONS_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+pub(crate) const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
+pub(crate) const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
+pub(crate) const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
+pub(crate) const RESOURCES_UPDATED: &str = "notifications/resources/updated";
 /// Requests that a server makes: within a result in the modern era, by themselves in the legacy
 /// one.
 pub(crate) const ELICIT: &str = "elicitation/create";
@@ -43,7 +53,7 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: ConstMap<Self, 11> = ConstMap::build([
+    const TABLE: ConstMap<Self, 14> = ConstMap::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -54,7 +64,10 @@ impl Method {
         ("resources/read", Self::ResourcesRead),
         ("prompts/list", Self::PromptsList),
         ("prompts/get", Self::PromptsGet),
+        ("resources/subscribe", Self::ResourcesSubscribe),
+        ("resources/unsubscribe", Self::ResourcesUnsubscribe),
         ("logging/setLevel", Self::LoggingSetLevel),
+        ("subscriptions/listen", Self::SubscriptionsListen),
     ]);
 
     /// The method of this name, if it exists in this era.
@@ -81,8 +94,12 @@ impl Method {
 
     fn exists_in(self, era: Era) -> bool {
         match self {
-            Self::Discover => era == Era::Modern,
-            Self::Initialize | Self::Ping | Self::LoggingSetLevel => era == Era::Legacy,
+            Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
+            Self::Initialize
+            | Self::Ping
+            | Self::ResourcesSubscribe
+            | Self::ResourcesUnsubscribe
+            | Self::LoggingSetLevel => era == Era::Legacy,
             Self::ToolsList
             | Self::ToolsCall
             | Self::ResourcesList
@@ -95,9 +112,11 @@ impl Method {
 }
 
 impl ClientNotification {
-    const TABLE: ConstMap<Self, 2> = ConstMap::build([
+    const TABLE: ConstMap<Self, 4> = ConstMap::build([
         ("notifications/initialized", Self::Initialized),
         (CANCELLED, Self::Cancelled),
+        ("notifications/progress", Self::Progress),
+        ("notifications/roots/list_changed", Self::RootsListChanged),
     ]);
 
     /// The notification of this name.
@@ -116,10 +135,14 @@ mod tests {
             let eras = [Era::Modern, Era::Legacy];
             let found = eras.map(|era| Method::find(name, era).is_some());
             match method {
-                Method::Discover => assert_eq!(found, [true, false]),
-                Method::Initialize | Method::Ping | Method::LoggingSetLevel => {
-                    assert_eq!(found, [false, true]);
+                Method::Discover | Method::SubscriptionsListen => {
+                    assert_eq!(found, [true, false], "{name}");
                 }
+                Method::Initialize
+                | Method::Ping
+                | Method::ResourcesSubscribe
+                | Method::ResourcesUnsubscribe
+                | Method::LoggingSetLevel => assert_eq!(found, [false, true], "{name}"),
                 _ => assert_eq!(found, [true, true], "{name}"),
             }
         }

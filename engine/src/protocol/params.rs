@@ -20,6 +20,7 @@ pub(crate) struct Params<'a> {
     pub(crate) level: Option<Value<'a>>,
     pub(crate) input_responses: Option<Value<'a>>,
     pub(crate) request_state: Option<Value<'a>>,
+    pub(crate) notifications: Option<Value<'a>>,
     duplicate: Option<&'static str>,
 }
 
@@ -41,6 +42,7 @@ impl<'a> Params<'a> {
                 "level" => (&mut read.level, "level"),
                 "inputResponses" => (&mut read.input_responses, "inputResponses"),
                 "requestState" => (&mut read.request_state, "requestState"),
+                "notifications" => (&mut read.notifications, "notifications"),
                 _ => continue,
             };
             if slot.replace(value).is_some() {

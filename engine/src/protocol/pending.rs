@@ -29,7 +29,8 @@ impl IdBuf {
         Id::Source(std::str::from_utf8(&self.0).unwrap_or("null"))
     }
 
-    fn as_bytes(&self) -> &[u8] {
+    /// The bytes it is written as.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }

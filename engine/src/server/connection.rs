@@ -7,11 +7,12 @@
 //!   handle_line ────────▶ out            poll_timeout ─▶ when to call handle_timeout
 //!   handle_timeout ─────▶ out            poll_job ─────▶ calls to run on other threads
 //!   handle_completions ─▶ out            poll_log ─────▶ lines for the log
+//!   handle_end ─────────▶ out
 //! ```
 //!
 //! This file decides, by method and era, what a message means. What each era asks of a request is
 //! in the siblings `modern` and `legacy`; what each method does, in `dispatch`; what becomes of
-//! requests whose answer is deferred, in `deferred`.
+//! requests whose answer is deferred, in `deferred`; who is told of changes, in `subscriptions`.
 
 use std::{
     collections::VecDeque,
@@ -31,12 +32,14 @@ use super::{
     dispatch::{Ran, Serving},
     excerpt,
     hook::{Ending, FinishedLine},
+    hub::Hub,
     job::Job,
     legacy::Session,
     log::Log,
     method_not_found, modern,
     registry::Registry,
     reply::{parse_error, write_error},
+    subscriptions::Subscriptions,
     ticket::{Completion, Completions},
 };
 use crate::{
@@ -66,11 +69,11 @@ pub struct Now {
 #[derive(Debug)]
 pub struct ServerConnection {
     parser: Parser,
-    core: Core,
+    pub(super) core: Core,
 }
 
 impl ServerConnection {
-    pub(crate) fn new(registry: Arc<Registry>) -> Self {
+    pub(crate) fn new(registry: Arc<Registry>, hub: Option<Arc<Hub>>) -> Self {
         let limits = &registry.limits;
         Self {
             parser: Parser::new(ParserLimits {
@@ -92,7 +95,9 @@ impl ServerConnection {
                 serial: 0,
                 ran: None,
                 cancelled: false,
+                subscriptions: Subscriptions::default(),
                 registry,
+                hub,
             },
         }
     }
@@ -105,6 +110,10 @@ impl ServerConnection {
             return;
         }
         self.core.begin_step();
+        // What a handler changed holds for the next line.
+        if self.core.hub.is_some() && self.core.completions.is_ready() {
+            self.core.renew();
+        }
         let parsed = match self.parser.parse(&mut line) {
             Ok(document) => match self.core.handle_root(now, document.root(), None, out) {
                 Root::Handled => Parsed::Handled,
@@ -135,7 +144,11 @@ impl ServerConnection {
     /// When [`ServerConnection::handle_timeout`] is to be called, on the monotonic clock.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Duration> {
-        self.core.pending.next_deadline()
+        let deadlines = [
+            self.core.pending.next_deadline(),
+            self.core.subscriptions.due(),
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     /// Does what is due, as far as there is room for the answers: continues what waited for a delay,
@@ -150,12 +163,15 @@ impl ServerConnection {
         {
             self.core.handle_due(now, entry, out);
         }
+        self.core.tell_changes(now, out);
     }
 
-    /// Sends the deferred answers that have come in since, as many as there is room for.
+    /// Sends the deferred answers that have come in since, as many as there is room for, and tells
+    /// what changed. Changes wait while more than 64 KiB are in `out`.
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
         if self.core.completions.is_ready() {
             self.core.completed.extend(self.core.completions.take());
+            self.core.renew();
         }
         let room = self.core.output_room(out);
         while out.len() <= room
@@ -164,6 +180,7 @@ impl ServerConnection {
             self.core.completions.settle(&completion);
             self.core.handle_completion(now, completion, out);
         }
+        self.core.tell_changes(now, out);
     }
 
     /// Whether [`ServerConnection::handle_completions`] has anything to do.
@@ -305,8 +322,11 @@ fn has_wide_id(message: &Result<Message<'_>, InvalidMessage<'_>>) -> bool {
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) registry: Arc<Registry>,
+    /// Kept alive for the handles that change what is served.
+    pub(super) hub: Option<Arc<Hub>>,
     pub(super) session: Session,
     pub(super) pending: Pending<Waiting>,
+    pub(super) subscriptions: Subscriptions,
     pub(super) batches: Batches,
     pub(super) completions: Arc<Completions>,
     /// Taken from there, and still to be sent.
@@ -442,7 +462,7 @@ impl Core {
         batch: Option<BatchKey>,
         out: &mut Vec<u8>,
     ) {
-        if self.pending.contains(&request.id) {
+        if self.pending.contains(&request.id) || self.subscriptions.contains(&request.id) {
             let error =
                 RpcError::invalid_request("Invalid request: a request with this id is in flight");
             return self.error(Some(&request.id), &error, out);
@@ -531,10 +551,13 @@ impl Core {
                     }
                     entry.state.give_up();
                     self.cancelled = true;
+                } else if let Some(id) = id {
+                    self.cancel_subscription(&id);
                 }
             }
-            // The session is open since `initialize` was answered.
-            Some(ClientNotification::Initialized) | None => {}
+            // Requests are served since `initialize` was answered.
+            Some(ClientNotification::Initialized) => self.subscriptions.open_session(),
+            Some(ClientNotification::Progress | ClientNotification::RootsListChanged) | None => {}
         }
     }
 
@@ -561,7 +584,10 @@ impl Core {
 
     /// How many bytes are kept for requests in flight.
     pub(super) fn held_bytes(&self) -> usize {
-        self.pending.bytes() + self.batches.bytes() + self.completions.bytes()
+        self.pending.bytes()
+            + self.batches.bytes()
+            + self.completions.bytes()
+            + self.subscriptions.bytes()
     }
 
     #[cold]

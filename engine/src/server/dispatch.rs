@@ -17,6 +17,7 @@ use super::{
     handler::{Call, guard},
     hook::metered_name,
     job::{Job, Target},
+    method_not_found,
     prompt::check_arguments,
     registry::PerVersion,
     reply::{Answer, Answering, Outcome, Reply, UNANSWERED, begin_result},
@@ -138,6 +139,22 @@ impl Core {
             Method::PromptsList => list(&self.registry.prompts_list, params, serving, out),
             Method::LoggingSetLevel if features.logging => self.set_log_level(params, serving, out),
             Method::LoggingSetLevel => Err(no_feature("logging")),
+            Method::SubscriptionsListen => self.listen(params, serving, out),
+            method @ (Method::ResourcesSubscribe | Method::ResourcesUnsubscribe)
+                if !features.changes =>
+            {
+                Err(method_not_found(method.as_str()))
+            }
+            Method::ResourcesSubscribe => {
+                self.subscribe(params, serving.version)?;
+                constant(b"{}}\n", serving, out);
+                Ok(())
+            }
+            Method::ResourcesUnsubscribe => {
+                self.unsubscribe(params)?;
+                constant(b"{}}\n", serving, out);
+                Ok(())
+            }
         }
     }
 

@@ -28,6 +28,7 @@ macro_rules! described {
 
 pub(crate) mod ask;
 pub(crate) mod batch;
+mod changes;
 pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod context;
@@ -36,6 +37,7 @@ mod dispatch;
 pub(crate) mod executor;
 pub(crate) mod handler;
 pub(crate) mod hook;
+pub(crate) mod hub;
 pub(crate) mod job;
 mod legacy;
 mod log;
@@ -47,6 +49,7 @@ pub(crate) mod registry;
 pub(crate) mod reply;
 pub(crate) mod resource;
 pub(crate) mod seal;
+mod subscriptions;
 pub(crate) mod ticket;
 pub(crate) mod tool;
 
@@ -59,6 +62,7 @@ use self::{
     connection::ServerConnection,
     executor::{BoxFuture, Executor},
     hook::{Hook, Hooks},
+    hub::{Handle, Hub},
     prompt::Prompt,
     registry::{Parts, Registry},
     reply::IntoReply,
@@ -76,6 +80,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Server {
     parts: Parts,
+    /// Once there is a handle.
+    hub: Option<Arc<Hub>>,
 }
 
 impl Server {
@@ -100,7 +106,9 @@ impl Server {
                 state_key: None,
                 executor: None,
                 hooks: Hooks::default(),
+                changes: false,
             },
+            hub: None,
         }
     }
 
@@ -210,6 +218,19 @@ impl Server {
         self
     }
 
+    /// A handle, with which tools, resources and prompts come and go while the server serves, and
+    /// with which clients are told that a resource changed.
+    ///
+    /// With it the server declares `listChanged` for all three and `subscribe` for resources, and
+    /// lists that are empty are served. The handle takes effect once the server is frozen; until then
+    /// its changes are refused with [`Error::NotServing`](crate::Error::NotServing), since what is
+    /// there from the start is added to the server itself.
+    #[must_use]
+    pub fn handle(&mut self) -> Handle {
+        self.parts.changes = true;
+        self.hub.get_or_insert_default().handle()
+    }
+
     /// Builds the tables and writes the constant answers, once for all connections.
     ///
     /// # Errors
@@ -219,9 +240,20 @@ impl Server {
     /// [`Error::Template`](crate::Error::Template) if a URI template cannot be matched;
     /// [`Error::NoExecutor`](crate::Error::NoExecutor) if a tool is asynchronous and there is
     /// nothing to run it; [`Error::Io`](crate::Error::Io) if the system has no random numbers.
-    pub fn freeze(self) -> Result<FrozenServer> {
+    pub fn freeze(mut self) -> Result<FrozenServer> {
+        let Some(hub) = self.hub else {
+            let registry = Arc::new(Registry::freeze(self.parts)?);
+            return Ok(FrozenServer {
+                registry,
+                hub: None,
+            });
+        };
+        self.parts.settle()?;
+        let registry = Arc::new(Registry::freeze(self.parts.clone())?);
+        hub.serve(self.parts, Arc::clone(&registry));
         Ok(FrozenServer {
-            registry: Arc::new(Registry::freeze(self.parts)?),
+            registry,
+            hub: Some(hub),
         })
     }
 
@@ -240,14 +272,19 @@ impl Server {
 /// A server that is ready: cheap to clone, shared by its connections.
 #[derive(Clone, Debug)]
 pub struct FrozenServer {
+    /// What was frozen.
     registry: Arc<Registry>,
+    hub: Option<Arc<Hub>>,
 }
 
 impl FrozenServer {
     /// A connection to one peer.
     #[must_use]
     pub fn connect(&self) -> ServerConnection {
-        ServerConnection::new(Arc::clone(&self.registry))
+        match &self.hub {
+            None => ServerConnection::new(Arc::clone(&self.registry), None),
+            Some(hub) => hub.connect(&self.registry),
+        }
     }
 
     /// The limits it was built with.

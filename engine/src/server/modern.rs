@@ -24,6 +24,9 @@ use crate::{
 /// Specification: 2026-07-28, `server/utilities/caching`.
 pub(super) const LIST_CACHING: &[u8] = b",\"ttlMs\":300000,\"cacheScope\":\"public\"";
 
+/// What [`result_end`] begins with.
+const META_START: &[u8] = b",\"_meta\":{";
+
 /// Admits a request by its metadata, or says what is wrong with it. A request of an unknown
 /// revision is not looked at further: what else it must carry is for that revision to say.
 #[inline]
@@ -65,11 +68,16 @@ fn unsupported_version(requested: &str) -> RpcError {
 pub(super) fn result_end(implementation: &Implementation) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = JsonWriter::new(&mut bytes);
-    writer.raw(b",\"_meta\":{");
+    writer.raw(META_START);
     writer.key(meta::SERVER_INFO);
     implementation.write(&mut writer, ProtocolVersion::LATEST);
     writer.raw(b"}}}\n");
     bytes
+}
+
+/// The members of that `_meta`, and what follows them.
+pub(super) fn result_meta(result_end: &[u8]) -> &[u8] {
+    result_end.strip_prefix(META_START).unwrap_or(result_end)
 }
 
 /// The answer to `server/discover`.

@@ -89,7 +89,7 @@ pub(crate) struct PromptEntry {
 }
 
 /// What a server was built of.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Parts {
     pub(crate) implementation: Implementation,
     pub(crate) instructions: Option<String>,
@@ -103,6 +103,8 @@ pub(crate) struct Parts {
     pub(crate) state_key: Option<[u8; 32]>,
     pub(crate) executor: Option<Executor>,
     pub(crate) hooks: Hooks,
+    /// Whether all of this may change while it is served.
+    pub(crate) changes: bool,
 }
 
 /// Which features the server has, and so which capabilities it declares.
@@ -112,6 +114,8 @@ pub(crate) struct Features {
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
     pub(crate) logging: bool,
+    /// Whether clients are told of changes.
+    pub(crate) changes: bool,
 }
 
 impl Registry {
@@ -191,7 +195,7 @@ impl Registry {
             )?,
             limits: parts.limits,
             logging: parts.logging,
-            seal: seal(parts.state_key)?,
+            seal: Seal::new(parts.state_key.map_or_else(random_key, Ok)?),
             executor: parts.executor,
             hooks: parts.hooks,
         })
@@ -199,12 +203,23 @@ impl Registry {
 }
 
 impl Parts {
+    /// Fixes what a freeze would choose: the next one chooses the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system has no random numbers.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        self.state_key = Some(self.state_key.map_or_else(random_key, Ok)?);
+        Ok(())
+    }
+
     fn features(&self) -> Features {
         Features {
-            tools: !self.tools.is_empty(),
-            resources: !self.resources.is_empty() || !self.templates.is_empty(),
-            prompts: !self.prompts.is_empty(),
+            tools: self.changes || !self.tools.is_empty(),
+            resources: self.changes || !self.resources.is_empty() || !self.templates.is_empty(),
+            prompts: self.changes || !self.prompts.is_empty(),
             logging: self.logging,
+            changes: self.changes,
         }
     }
 }
@@ -214,16 +229,18 @@ impl Features {
     pub(crate) fn write(self, writer: &mut JsonWriter<'_>) {
         writer.raw(b"{");
         let mut separator: &[u8] = b"";
-        for (name, has) in [
-            ("logging", self.logging),
-            ("prompts", self.prompts),
-            ("resources", self.resources),
-            ("tools", self.tools),
+        let list_changed: &[u8] = b"{\"listChanged\":true}";
+        let all: &[u8] = b"{\"listChanged\":true,\"subscribe\":true}";
+        for (name, has, changes) in [
+            ("logging", self.logging, &b"{}"[..]),
+            ("prompts", self.prompts, list_changed),
+            ("resources", self.resources, all),
+            ("tools", self.tools, list_changed),
         ] {
             if has {
                 writer.raw(separator);
                 writer.key(name);
-                writer.raw(b"{}");
+                writer.raw(if self.changes { changes } else { b"{}" });
                 separator = b",";
             }
         }
@@ -330,18 +347,11 @@ fn template_list(templates: Vec<ResourceTemplate>) -> Result<Vec<TemplateEntry>>
     Ok(list.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// The seal with this key, or with a random one.
-fn seal(key: Option<[u8; 32]>) -> Result<Seal> {
-    let key = match key {
-        Some(key) => key,
-        None => {
-            let mut key = [0; 32];
-            getrandom::fill(&mut key)
-                .map_err(|error| Error::io("drawing a random key")(error.into()))?;
-            key
-        }
-    };
-    Ok(Seal::new(key))
+/// A random key to seal with.
+fn random_key() -> Result<[u8; 32]> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| Error::io("drawing a random key")(error.into()))?;
+    Ok(key)
 }
 
 fn table<T>(

@@ -18,6 +18,7 @@ use bytes::Bytes;
 
 use super::{
     ask::InputRequired,
+    changes::Changes,
     context::{NoticeKind, Outbox},
     handler::guard,
     hook::Ending,
@@ -273,6 +274,8 @@ pub(crate) enum CompletionKind {
 #[derive(Default)]
 pub(crate) struct Completions {
     queue: Mutex<Vec<Completion>>,
+    /// What changed of what is served.
+    changes: Mutex<Changes>,
     ready: AtomicBool,
     /// Of the answers here, and of the jobs that wait for a thread or run.
     bytes: AtomicUsize,
@@ -294,6 +297,11 @@ impl Completions {
     pub(crate) fn push(&self, completion: Completion) {
         self.bytes.fetch_add(completion.bytes(), Ordering::Relaxed);
         lock(&self.queue).push(completion);
+        self.notify();
+    }
+
+    /// Tells the loop that there is something here.
+    pub(super) fn notify(&self) {
         if !self.ready.swap(true, Ordering::AcqRel)
             && let Some(wake) = self.waker.get()
         {
@@ -308,6 +316,10 @@ impl Completions {
         } else {
             self.notices.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    pub(super) fn changes(&self) -> &Mutex<Changes> {
+        &self.changes
     }
 
     /// How many bytes are kept for calls that are not done.
@@ -376,6 +388,6 @@ impl Drop for JobBytes {
 }
 
 /// Locks, whatever a panicking thread left: all that is behind these locks is whole at any time.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

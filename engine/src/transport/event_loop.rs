@@ -256,6 +256,9 @@ impl EventLoop {
                 self.input.finished = true;
             }
         }
+        if self.input.ended.is_some() && self.input.finished && !self.input.lines_left {
+            self.connection.handle_end(&mut self.output.bytes);
+        }
         if self.connection.has_completions() && !self.output.is_over_limit() {
             self.connection
                 .handle_completions(self.clock.now(), &mut self.output.bytes);

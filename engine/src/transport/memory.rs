@@ -117,12 +117,14 @@ impl Memory {
         self.connection.release();
     }
 
-    /// The peer will send no more: what came after the last newline is served as a line.
+    /// The peer will send no more: what came after the last newline is served as a line, and
+    /// subscriptions end.
     pub fn finish(&mut self) {
         if let Some(line) = self.ring.last_line() {
             serve(&mut self.connection, self.clock.now(), line, &mut self.out);
             self.run_jobs();
         }
+        self.connection.handle_end(&mut self.out);
     }
 
     /// Does what is due, and sends the deferred answers that came in. How long until something
