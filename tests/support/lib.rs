@@ -4,6 +4,8 @@
 //! - [`Stepped`]: the same with a clock that the test moves.
 //! - [`Held`]: a tool whose calls wait until the test answers them.
 //! - [`Script`]: a server process; a test sends lines and waits for answers.
+//! - [`Tap`]: what a server writes is valid against the schema of its revision; all of these have
+//!   one.
 //! - [`Process`]: the process alone, with the streams that a test gives it.
 
 mod held;
@@ -11,6 +13,7 @@ mod pair;
 mod process;
 mod script;
 mod stepped;
+mod tap;
 mod told;
 
 pub use held::Held;
@@ -18,6 +21,7 @@ pub use pair::Pair;
 pub use process::Process;
 pub use script::{Exit, Script};
 pub use stepped::Stepped;
+pub use tap::Tap;
 pub use told::{SUBSCRIPTION_ID, acknowledged, changed, listen, updated};
 
 use serde_json::{Value, json};

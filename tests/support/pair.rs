@@ -8,12 +8,13 @@ use std::{
 use serde_json::Value;
 use tightwire::{FrozenServer, Memory, Server};
 
-use crate::initialize;
+use crate::{Tap, initialize};
 
 /// A server in memory and its one client, the test.
 #[derive(Debug)]
 pub struct Pair {
     memory: Memory,
+    tap: Tap,
 }
 
 impl Pair {
@@ -35,6 +36,7 @@ impl Pair {
     pub fn connect(server: &FrozenServer) -> Self {
         Self {
             memory: Memory::new(server),
+            tap: Tap::default(),
         }
     }
 
@@ -55,6 +57,7 @@ impl Pair {
 
     /// Sends a line and gives what came back at once, a value per line.
     pub fn send(&mut self, line: &str) -> Vec<Value> {
+        self.tap.sent(line.as_bytes());
         self.memory.feed(line.as_bytes());
         self.memory.feed(b"\n");
         self.take()
@@ -62,6 +65,9 @@ impl Pair {
 
     /// Sends bytes as they are, and gives what came back at once.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Vec<Value> {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .for_each(|line| self.tap.sent(line));
         self.memory.feed(bytes);
         self.take()
     }
@@ -72,6 +78,7 @@ impl Pair {
     ///
     /// If it is not UTF-8.
     pub fn ask_text(&mut self, line: &str) -> String {
+        self.tap.sent(line.as_bytes());
         self.memory.feed(line.as_bytes());
         self.memory.feed(b"\n");
         let text = String::from_utf8(self.memory.output().to_vec()).expect("output is UTF-8");
@@ -123,10 +130,11 @@ impl Pair {
     ///
     /// # Panics
     ///
-    /// If a line is not JSON, or the last one has no end.
+    /// If a line is not JSON or not valid in its revision, or the last one has no end.
     pub fn take(&mut self) -> Vec<Value> {
         let answers = values(self.memory.output());
         self.memory.consume(usize::MAX);
+        answers.iter().for_each(|answer| self.tap.received(answer));
         answers
     }
 

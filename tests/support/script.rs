@@ -14,10 +14,12 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::Process;
+use crate::Tap;
 
 /// A server process under test. It is killed when it is dropped.
 #[derive(Debug)]
 pub struct Script {
+    tap: Tap,
     process: Process,
     stdin: Option<File>,
     lines: Receiver<String>,
@@ -73,6 +75,7 @@ impl Script {
         let stderr = process.child().stderr.take();
         Self {
             process,
+            tap: Tap::default(),
             stdin: Some(File::from(stdin.into())),
             lines: reader(File::from(stdout.into())),
             errors: stderr.map_or_else(|| channel().1, reader),
@@ -85,6 +88,9 @@ impl Script {
     ///
     /// If stdin is closed.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .for_each(|line| self.tap.sent(line));
         let stdin = self.stdin.as_mut().expect("stdin is open");
         stdin.write_all(bytes).expect("the server reads");
         stdin.flush().expect("the server reads");
@@ -102,7 +108,11 @@ impl Script {
     /// If none comes.
     pub fn receive(&mut self) -> Value {
         match self.lines.recv_timeout(Process::PATIENCE) {
-            Ok(line) => serde_json::from_str(&line).expect("a line of stdout is JSON"),
+            Ok(line) => {
+                let line = serde_json::from_str(&line).expect("a line of stdout is JSON");
+                self.tap.received(&line);
+                line
+            }
             Err(error) => panic!("no answer: {error}"),
         }
     }

@@ -8,7 +8,7 @@ use tightwire::{
     codec::{LINE_PADDING, Line},
 };
 
-use crate::pair::values;
+use crate::{Tap, pair::values};
 
 /// A connection driven by hand: time passes when the test says so.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub struct Stepped {
     connection: ServerConnection,
     now: Now,
     out: Vec<u8>,
+    tap: Tap,
 }
 
 impl Stepped {
@@ -30,6 +31,7 @@ impl Stepped {
             connection: server.freeze().expect("the server can be frozen").connect(),
             now: Now::default(),
             out: Vec::new(),
+            tap: Tap::default(),
         }
     }
 
@@ -39,6 +41,7 @@ impl Stepped {
     ///
     /// If an answer is not JSON.
     pub fn send(&mut self, line: &str) -> Vec<Value> {
+        self.tap.sent(line.as_bytes());
         let mut bytes = line.as_bytes().to_vec();
         bytes.resize(line.len() + LINE_PADDING, 0);
         let line = Line::padded(&mut bytes, line.len()).expect("the padding is there");
@@ -73,6 +76,8 @@ impl Stepped {
     }
 
     fn take(&mut self) -> Vec<Value> {
-        values(&std::mem::take(&mut self.out))
+        let answers = values(&std::mem::take(&mut self.out));
+        answers.iter().for_each(|answer| self.tap.received(answer));
+        answers
     }
 }
