@@ -455,7 +455,8 @@ impl EventLoop {
                 self.spin.was_in_vain();
                 return false;
             }
-            std::hint::spin_loop();
+            // Where the peer waits for this very core, it gets it.
+            thread::yield_now();
         }
     }
 
