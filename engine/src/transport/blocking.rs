@@ -78,14 +78,10 @@ impl Blocking {
         }
     }
 
-    /// The reader, once there have been so many waits that it pays.
+    /// Counts a wait, and starts when there have been enough. Those count too in which the next
+    /// request was found by looking, so that the start is no matter of chance.
     #[inline]
-    pub(super) fn reader(
-        &mut self,
-        input: &Fd,
-        output: &Fd,
-        signals: &Signals,
-    ) -> Option<&mut Reader> {
+    pub(super) fn count_wait(&mut self, input: &Fd, output: &Fd, signals: &Signals) {
         match self {
             Self::After(0) => {
                 *self = Reader::start(input, output, signals).map_or(Self::Never, Self::Ready);
@@ -93,6 +89,11 @@ impl Blocking {
             Self::After(waits) => *waits -= 1,
             Self::Ready(_) | Self::Never => {}
         }
+    }
+
+    /// The reader, if it was started.
+    #[inline]
+    pub(super) fn reader(&mut self) -> Option<&mut Reader> {
         match self {
             Self::Ready(reader) => Some(reader),
             Self::After(_) | Self::Never => None,

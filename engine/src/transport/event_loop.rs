@@ -190,9 +190,7 @@ impl EventLoop {
 
     /// Reads, and waits for something to read. `None` if that is not possible.
     fn read_blocking(&mut self) -> Option<bool> {
-        let reader = self
-            .blocking
-            .reader(&self.input.fd, &self.output.fd, &self.signals)?;
+        let reader = self.blocking.reader()?;
         let spare = self.ring.spare();
         let result = reader.read(&self.signals, spare)?;
         let asked = spare.len();
@@ -388,8 +386,12 @@ impl EventLoop {
         if has_work && self.output.writable {
             return Ok(());
         }
-        if self.served && self.spin() {
-            return Ok(());
+        if self.served {
+            self.blocking
+                .count_wait(&self.input.fd, &self.output.fd, &self.signals);
+            if self.spin() {
+                return Ok(());
+            }
         }
         if self.may_block_in_read() && self.read_blocking().is_some() {
             self.has_read = true;
