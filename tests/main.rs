@@ -2,6 +2,7 @@
 
 mod ask;
 mod batches;
+mod blocked;
 mod changes;
 mod context;
 mod deferred;

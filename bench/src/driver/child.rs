@@ -166,6 +166,14 @@ impl Transport for ChildServer {
         Ok(())
     }
 
+    fn pause(&mut self) -> bool {
+        // Where the server waits for this very core, it gets it.
+        if self.may_spin {
+            thread::yield_now();
+        }
+        self.may_spin
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }

@@ -1,4 +1,5 @@
-//! A server in the test itself, with a time of its own: it passes only while the driver waits.
+//! A server in the test itself, with a time of its own: it passes only while the driver waits or
+//! looks.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -30,6 +31,8 @@ pub(super) struct Fake {
     delay: u64,
     /// The stream ends when nothing is due any more.
     pub(super) ends: bool,
+    /// How often the driver looked instead of waiting.
+    pub(super) pauses: u64,
 }
 
 impl Fake {
@@ -42,6 +45,7 @@ impl Fake {
             serve: Box::new(serve),
             delay: 0,
             ends: false,
+            pauses: 0,
         }
     }
 
@@ -139,6 +143,12 @@ impl Transport for Fake {
                 .map_or(self.now, |key| key.0.max(self.now));
         }
         Ok(())
+    }
+
+    fn pause(&mut self) -> bool {
+        self.now += 100;
+        self.pauses += 1;
+        true
     }
 
     fn now(&self) -> u64 {

@@ -22,6 +22,7 @@ use super::{
     answers::{Answers, Verdict},
     error::{Error, Result},
     in_flight::InFlight,
+    look::{Look, SPIN_IN_FLIGHT_MAX},
     recorder::{Latencies, Timeline},
     requests::{Call, Requests},
     session::Session,
@@ -52,6 +53,10 @@ pub struct Run {
     pub calls: Option<u64>,
     /// After so long without a byte, what is in flight counts as lost.
     pub patience: Duration,
+    /// In a closed loop with few calls in flight: how long the driver looks for an answer before it
+    /// sleeps, where the server has another core. Zero switches it off; waking the driver is then
+    /// in the latency.
+    pub spin: Duration,
 }
 
 /// Puts load on one server.
@@ -65,6 +70,7 @@ pub struct Driver<T> {
     outgoing: Range<usize>,
     /// Answers to requests of the server.
     replies: Vec<u8>,
+    look: Look,
 }
 
 impl<T: Transport> Driver<T> {
@@ -83,6 +89,7 @@ impl<T: Transport> Driver<T> {
             calls: InFlight::new(1),
             outgoing: 0..0,
             replies: Vec::new(),
+            look: Look::default(),
         };
         driver.load(workload);
         driver
@@ -225,6 +232,9 @@ impl<T: Transport> Driver<T> {
             if self.calls.len() == 0 && state.stopped {
                 return Ok(());
             }
+            if self.looks(state) {
+                return Ok(());
+            }
             Interest::Read
         } else {
             Interest::ReadOrWrite
@@ -239,6 +249,14 @@ impl<T: Transport> Driver<T> {
             }
         };
         Ok(self.session.transport.wait(interest, timeout)?)
+    }
+
+    /// Whether it looks for an answer once more before it waits for one.
+    #[inline]
+    fn looks(&mut self, state: &State) -> bool {
+        let few = matches!(state.run.pace, Pace::InFlight(count) if count <= SPIN_IN_FLIGHT_MAX);
+        let quiet = state.now.saturating_sub(state.heard);
+        few && self.look.goes_on(quiet, state.run.spin) && self.session.transport.pause()
     }
 
     fn receive(&mut self, state: &mut State) -> Result<()> {
@@ -259,6 +277,7 @@ impl<T: Transport> Driver<T> {
             Err(error) => return Err(error.into()),
         };
         state.buffer_was_full = count == room;
+        self.look.found();
         state.bytes_in += count as u64;
         state.now = self.session.transport.now();
         state.heard = state.now;

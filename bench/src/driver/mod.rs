@@ -34,6 +34,7 @@
 //!     duration: Duration::from_secs(3),
 //!     calls: None,
 //!     patience: Duration::from_secs(10),
+//!     spin: Duration::from_micros(200),
 //! };
 //! let window = driver.run(&run, &mut |_| {})?;
 //! let figures = Figures::new(&workload.title, driver.request_bytes(), run.pace, &window);
@@ -50,6 +51,7 @@ mod figures;
 mod in_flight;
 mod lines;
 mod load;
+mod look;
 mod pin;
 pub mod ramp;
 mod recorder;
@@ -72,6 +74,7 @@ pub use error::{Error, Result};
 pub use expect::Rule;
 pub use figures::{Cost, DriverCost, Figures, Percentiles, Timeline};
 pub use load::{Driver, Pace, Run};
+pub use look::SPIN_IN_FLIGHT_MAX;
 pub use pin::pin;
 pub use ramp::Ramp;
 pub use requests::Call;

@@ -27,6 +27,7 @@ fn calls(pace: Pace, count: u64) -> Run {
         duration: Duration::from_secs(3600),
         calls: Some(count),
         patience: Duration::from_secs(10),
+        spin: Duration::ZERO,
     }
 }
 
@@ -157,6 +158,30 @@ fn an_open_loop_counts_from_the_intended_start() {
         percentiles.p99_9 < 101.0 && percentiles.max > 900_000.0,
         "{percentiles:?}"
     );
+}
+
+#[test]
+fn few_calls_are_looked_for_and_slow_or_many_ones_waited_for() {
+    let looks = |in_flight, answer_ns: u64, spin| {
+        let mut driver = driver(move |_, message, _| {
+            let mut answer = five(message);
+            answer[0].0 = answer_ns;
+            answer
+        });
+        let spin = Duration::from_micros(spin);
+        let run = Run {
+            spin,
+            ..calls(Pace::InFlight(in_flight), 1_000)
+        };
+        let window = driver.run(&run, &mut |_| {}).unwrap();
+        assert_eq!((window.calls, window.faults.is_empty()), (1_000, true));
+        driver.session.transport.pauses
+    };
+    assert_eq!(looks(1, 5_000, 200), 50_000);
+    assert_eq!(looks(1, 5_000, 0), 0);
+    assert_eq!(looks(5, 5_000, 200), 0);
+    // Looked for in vain: 4 times of 68.
+    assert!(looks(1, 1_000_000, 200) < 1_000 * 2_000 / 10);
 }
 
 #[test]

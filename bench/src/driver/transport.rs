@@ -30,6 +30,12 @@ pub trait Transport {
     /// What the system says.
     fn wait(&mut self, interest: Interest, timeout: Duration) -> io::Result<()>;
 
+    /// Lets a moment pass without sleeping. False if the server could not use it, having no other
+    /// core: then waiting is better.
+    fn pause(&mut self) -> bool {
+        false
+    }
+
     /// Nanoseconds since the server was started.
     fn now(&self) -> u64;
 

@@ -12,7 +12,8 @@
 //!
 //! Data first, wait second: it reads until it would block before it asks for events, and a read
 //! that does not fill its buffer has taken all there was. So one call at a time costs one wait,
-//! one read and one write; many together are answered by one write.
+//! one read and one write; many together are answered by one write. Where nothing else can wake the
+//! loop, the wait is the next read: see `blocking`.
 
 use std::{
     io::{self, ErrorKind},
@@ -27,6 +28,7 @@ use rustix::io::Errno;
 use tightwire_codec::Ring;
 
 use super::{
+    blocking::Blocking,
     fd::{Fd, Kind, is_gone},
     input::{Guess, Input},
     log::Log,
@@ -66,6 +68,7 @@ pub(super) struct EventLoop {
     pool: Pool,
     log: Log,
     spin: Spin,
+    blocking: Blocking,
     /// Whether a read was made ahead of its turn.
     has_read: bool,
     /// Whether a line was served since the last wait.
@@ -101,6 +104,7 @@ impl EventLoop {
         let limits = connection.limits();
         Ok(Self {
             poll,
+            blocking: Blocking::new(&input),
             input: Input {
                 gives_all: input.gives_all(),
                 fd: input,
@@ -147,7 +151,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(16);
         loop {
             if !std::mem::take(&mut self.has_read) {
-                self.read()?;
+                self.read();
             }
             self.serve_lines()?;
             self.look_after();
@@ -168,7 +172,7 @@ impl EventLoop {
 
     /// Reads once, if there may be something to read and it may be served. Whether it learnt
     /// anything: bytes, or that there will be no more.
-    fn read(&mut self) -> Result<bool> {
+    fn read(&mut self) -> bool {
         // First what has been read: the ring holds one read, not all that a peer can send.
         let input = &self.input;
         if !input.readable
@@ -176,19 +180,36 @@ impl EventLoop {
             || input.ended.is_some()
             || self.output.is_over_limit()
         {
-            return Ok(false);
+            return false;
         }
         let spare = self.ring.spare();
-        match self.input.fd.read(spare) {
+        let result = self.input.fd.read(spare);
+        let asked = spare.len();
+        self.take_read(result, asked)
+    }
+
+    /// Reads, and waits for something to read. `None` if that is not possible.
+    fn read_blocking(&mut self) -> Option<bool> {
+        let reader = self.blocking.reader()?;
+        let spare = self.ring.spare();
+        let result = reader.read(&self.signals, spare)?;
+        let asked = spare.len();
+        Some(self.take_read(result, asked))
+    }
+
+    /// Takes what a read gave that asked for so much. Whether anything was learnt.
+    #[inline]
+    fn take_read(&mut self, result: io::Result<usize>, asked: usize) -> bool {
+        match result {
             Ok(0) => self.input.end(self.clock),
             Ok(count) => {
                 // What gave less than was asked for is taken for empty, since the next bytes make
                 // an event. A hang-up has had its event, so the end must be read for.
-                let short = count < spare.len();
+                let short = count < asked;
                 let drained = short && self.input.gives_all && self.input.hung_up.is_none();
                 self.input.take_for_drained(drained);
                 self.ring.commit(count);
-                return Ok(true);
+                return true;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.input.is_drained();
@@ -202,7 +223,7 @@ impl EventLoop {
                 self.input.end(self.clock);
             }
         }
-        Ok(self.input.ended.is_some())
+        self.input.ended.is_some()
     }
 
     /// Serves the lines that are complete, as long as there is room for their answers.
@@ -348,13 +369,36 @@ impl EventLoop {
             && (more_input || self.input.lines_left || self.connection.has_completions())
     }
 
+    /// Whether nothing but the input, a signal and the end of the output can give it anything to
+    /// do. All else that wakes the loop has to be in here.
+    fn may_block_in_read(&self) -> bool {
+        self.input.ended.is_none()
+            && self.input.hung_up.is_none()
+            && !self.input.lines_left
+            && self.output.waiting() == 0
+            && !self.output.closed
+            && self.connection.in_flight() == 0
+            && !self.connection.has_completions()
+            && self.connection.poll_timeout().is_none()
+            && !self.connection.may_change()
+            && !self.is_large()
+    }
+
     /// Waits for events, unless there is more to do at once.
     fn wait(&mut self, events: &mut Events) -> Result<()> {
         let has_work = self.has_work();
         if has_work && self.output.writable {
             return Ok(());
         }
-        if self.served && self.spin()? {
+        if self.served {
+            self.blocking
+                .count_wait(&self.input.fd, &self.output.fd, &self.signals);
+            if self.spin() {
+                return Ok(());
+            }
+        }
+        if self.may_block_in_read() && self.read_blocking().is_some() {
+            self.has_read = true;
             return Ok(());
         }
         let timeout = if has_work {
@@ -395,29 +439,30 @@ impl EventLoop {
     }
 
     /// Looks for the next request for a moment. Whether there is anything to do.
-    fn spin(&mut self) -> Result<bool> {
+    fn spin(&mut self) -> bool {
         if self.output.waiting() > 0 || self.input.ended.is_some() {
-            return Ok(false);
+            return false;
         }
         let Some(time) = self.spin.before_wait() else {
-            return Ok(false);
+            return false;
         };
         let end = self.clock.monotonic() + time;
         loop {
             self.input.readable = true;
-            if self.read()? {
+            if self.read() {
                 self.spin.paid();
                 self.has_read = true;
-                return Ok(true);
+                return true;
             }
             if self.connection.has_completions() || self.signals.arrived() {
-                return Ok(true);
+                return true;
             }
             if self.clock.monotonic() >= end {
                 self.spin.was_in_vain();
-                return Ok(false);
+                return false;
             }
-            std::hint::spin_loop();
+            // Where the peer waits for this very core, it gets it.
+            thread::yield_now();
         }
     }
 

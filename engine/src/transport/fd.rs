@@ -96,6 +96,25 @@ impl Fd {
         matches!(self.kind, Kind::Pipe | Kind::Socket)
     }
 
+    /// Whether it is a pipe through a description of our own.
+    pub(super) fn is_private_pipe(&self) -> bool {
+        self.kind == Kind::Pipe && self.restore.is_none()
+    }
+
+    /// Another description of a pipe that is read, whose reads block.
+    pub(super) fn reopen_blocking(&self) -> io::Result<OwnedFd> {
+        // Opening a named pipe without `O_NONBLOCK` would wait for a writer.
+        let fd = reopen(self.fd.as_fd(), Direction::In)?;
+        let flags = rustix::fs::fcntl_getfl(&fd)?;
+        rustix::fs::fcntl_setfl(&fd, flags - OFlags::NONBLOCK)?;
+        Ok(fd)
+    }
+
+    /// The same description once more.
+    pub(super) fn duplicate(&self) -> io::Result<OwnedFd> {
+        duplicate(self.fd.as_fd())
+    }
+
     /// How many bytes the reader of a pipe has not taken yet.
     pub(super) fn unread(&self) -> Option<u64> {
         (self.kind == Kind::Pipe)

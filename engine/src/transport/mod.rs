@@ -5,9 +5,11 @@
 //! jobs, completions, log lines.
 //!
 //! - [`memory`]: in the caller's loop.
-//! - `stdio`: stdin and stdout of the process, on the `event_loop` with its `input`, `output` and
-//!   `signals`, and the `pool` for blocking tools. What is specific to Unix is in these files alone.
+//! - `stdio`: stdin and stdout of the process, on the `event_loop` with its `input`, `output`,
+//!   `blocking` and `signals`, and the `pool` for blocking tools. What is specific to Unix is in these files alone.
 
+#[cfg(unix)]
+mod blocking;
 #[cfg(unix)]
 mod event_loop;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 //!
 //! Waking an idle core costs tens of microseconds, many times what a call costs. While a
 //! conversation is brisk, the next request comes within a few; so the loop looks for it a bounded
-//! time. It does not on a single core, where looking keeps the peer from writing, nor after a wait
+//! time, and lets whoever waits for its core run in between. It does not on a single core, nor after a wait
 //! that no request preceded; and when it has not paid for some times it pauses, longer and longer,
 //! until it pays again.
 

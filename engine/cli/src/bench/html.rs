@@ -23,6 +23,9 @@ pub(super) fn page(report: &Report) -> String {
     if let Some(cpu) = report.pinned {
         body += &format!("<p>driver and server on CPU {cpu}</p>\n");
     }
+    if let Some(spin) = report.spin() {
+        body += &format!("<p>{spin}</p>\n");
+    }
     body += &faults(report);
     if !report.runs.is_empty() {
         body += &html_table(&table::transposed(&table::figures(&report.runs)));

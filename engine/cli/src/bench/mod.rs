@@ -203,6 +203,7 @@ fn runs(options: &Options) -> Vec<Run> {
         duration: options.duration(),
         calls: options.calls,
         patience: options.timeout,
+        spin: options.spin(),
     };
     paces.into_iter().map(run).collect()
 }

@@ -1,6 +1,6 @@
 //! The options of `tightwire bench`.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, num::NonZero, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -98,6 +98,12 @@ pub(crate) struct Options {
     /// Keep driver and server on this CPU: the figures repeat better
     #[arg(long, value_name = "CPU", help_heading = COMPARE)]
     pub(super) pin: Option<usize>,
+    /// Closed loop with at most 4 in flight: how long the driver looks for an answer before it
+    /// sleeps, in microseconds. Else the time to wake it is in the latency. Only where there is
+    /// more than one core
+    #[arg(long, value_name = "N", help_heading = LOAD, default_value = "200",
+        value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub(super) spin_us: u32,
 
     /// Print JSON instead of a table
     #[arg(long, help_heading = OUTPUT)]
@@ -154,6 +160,13 @@ impl Options {
             (EraOption::Legacy, _) | (EraOption::Auto, Some("ping")) => EraChoice::Legacy,
             (EraOption::Auto, _) => EraChoice::Auto,
         }
+    }
+
+    /// How long the driver looks for an answer before it sleeps: not at all on one core.
+    pub(super) fn spin(&self) -> Duration {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let us = if cores > 1 { self.spin_us } else { 0 };
+        Duration::from_micros(us.into())
     }
 
     /// How long a run lasts.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use serde::Serialize;
-use tightwire_bench::driver::{Comparison, Faults, Figures, Peer, Versus};
+use tightwire_bench::driver::{Comparison, Faults, Figures, Peer, SPIN_IN_FLIGHT_MAX, Versus};
 
 use super::options::Options;
 use crate::units::time;
@@ -17,6 +17,9 @@ pub(super) struct Report {
     pub(super) other: Option<Server>,
     /// The CPU that driver and servers were kept on.
     pub(super) pinned: Option<usize>,
+    /// How long the driver looked for an answer before it slept, with few calls in flight; 0 on one
+    /// core.
+    pub(super) driver_spin_us: u64,
     /// Run after run, or step after step of a ramp.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) runs: Vec<Figures>,
@@ -50,11 +53,29 @@ impl Report {
             server,
             other: None,
             pinned: options.pin,
+            driver_spin_us: options.spin().as_micros() as u64,
             runs: Vec::new(),
             knee: None,
             comparisons: Vec::new(),
             faults: Faults::default(),
         }
+    }
+
+    /// What the driver did besides sleeping, where it did.
+    pub(super) fn spin(&self) -> Option<String> {
+        let few = |figures: &Figures| {
+            figures
+                .in_flight
+                .is_some_and(|count| count <= SPIN_IN_FLIGHT_MAX)
+        };
+        let rounds = self
+            .comparisons
+            .iter()
+            .flat_map(|compared| &compared.rounds.a);
+        (self.driver_spin_us > 0 && self.runs.iter().chain(rounds).any(few)).then(|| {
+            let us = self.driver_spin_us;
+            format!("the driver looks for an answer for {us} us before it sleeps (--spin-us)")
+        })
     }
 
     pub(super) fn add_versus(&mut self, rounds: Versus) {

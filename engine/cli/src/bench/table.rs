@@ -20,6 +20,9 @@ pub(super) fn text(report: &Report) -> String {
     if let Some(cpu) = report.pinned {
         text += &format!("driver and server on CPU {cpu}\n");
     }
+    if let Some(spin) = report.spin() {
+        text += &format!("{spin}\n");
+    }
     if !report.runs.is_empty() {
         let cells = figures(&report.runs);
         let cells = if report.runs.len() > COLUMNS_MAX {
