@@ -43,8 +43,14 @@ mod transport;
 pub use error::{Error, Result, RpcError};
 pub use limits::Limits;
 pub use model::{
+    annotations::{Annotations, Role, ToolAnnotations},
+    caching::CacheScope,
+    content::{Content, ResourceLink},
     form::{Field, TextFormat},
+    icon::{Icon, Theme},
     input::{Elicitation, IncludeContext, Inputs, Sampling, ToolChoice},
+    prompt::{PromptArgument, PromptMessage},
+    resource::ResourceContents,
 };
 pub use protocol::{
     capabilities::ClientCapabilities,
@@ -54,16 +60,19 @@ pub use protocol::{
 pub use server::{
     FrozenServer, Server,
     ask::{Answers, Ask, Elicited, Sampled},
+    completion::{Complete, Completion},
     connection::{Now, ServerConnection},
     context::{ClientInfo, Context, TraceContext},
     executor::{AsyncAnswer, BoxFuture},
     handler::{Call, ToolHandler},
     hook::{Ending, Finished, Hook},
     hub::Handle,
+    into_reply::{IntoReply, Json},
     job::Job,
     metrics::{Metrics, SeriesSnapshot},
+    pages::ListKind,
     prompt::{GetPrompt, Prompt, PromptReply},
-    reply::{IntoReply, Reply},
+    reply::Reply,
     resource::{Read, ReadReply, Resource, ResourceTemplate},
     ticket::{Cancellation, Ticket},
     tool::Tool,
