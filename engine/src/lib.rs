@@ -36,6 +36,8 @@ mod error;
 mod limits;
 mod model;
 mod protocol;
+#[cfg(unix)]
+mod provider;
 pub mod schema;
 mod server;
 mod transport;
@@ -57,6 +59,8 @@ pub use protocol::{
     log_level::LogLevel,
     version::{Era, ProtocolVersion},
 };
+#[cfg(unix)]
+pub use provider::files::Files;
 pub use server::{
     FrozenServer, Server,
     ask::{Answers, Ask, Elicited, Sampled},

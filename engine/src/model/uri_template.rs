@@ -214,8 +214,8 @@ impl Step {
     /// Where this step may begin, given where the next one may: written into `row`.
     fn fill(&self, uri: &[u8], next: &[bool], row: &mut [bool]) {
         if let What::Literal(literal) = &self.what {
-            for at in 0..=uri.len() {
-                row[at] = uri[at..].starts_with(literal.as_bytes()) && next[at + literal.len()];
+            for (at, bit) in row.iter_mut().enumerate() {
+                *bit = uri[at..].starts_with(literal.as_bytes()) && next[at + literal.len()];
             }
             return;
         }
@@ -224,8 +224,8 @@ impl Step {
         for at in (0..=uri.len()).rev() {
             behind[at] = next[at] || (at < uri.len() && self.has(uri[at]) && behind[at + 1]);
         }
-        for at in 0..=uri.len() {
-            row[at] = match self.value_start(uri, at) {
+        for (at, bit) in row.iter_mut().enumerate() {
+            *bit = match self.value_start(uri, at) {
                 Some(Start::Value(start)) => {
                     start < uri.len() && self.has(uri[start]) && behind[start + 1]
                 }
