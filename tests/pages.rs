@@ -26,7 +26,7 @@ fn server(count: usize) -> Server {
         server
             .tool(Tool::new(format!("a{index}"), text))
             .resource(Resource::new(format!("a{index}"), "a", |_, reply| {
-                reply.text("")
+                reply.text("");
             }))
             .resource_template(ResourceTemplate::new(
                 format!("a{index}{{x}}"),
@@ -36,7 +36,7 @@ fn server(count: usize) -> Server {
                 },
             ))
             .prompt(Prompt::new(format!("a{index}"), |_, reply| {
-                reply.user_text("")
+                reply.user_text("");
             }))
     })
 }

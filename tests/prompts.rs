@@ -32,7 +32,7 @@ fn server() -> Server {
         .prompt(bad)
 }
 
-fn message(role: &str, content: Value) -> Value {
+fn message(role: &str, content: &Value) -> Value {
     json!({ "role": role, "content": content })
 }
 
@@ -55,12 +55,12 @@ fn messages_have_roles_and_contents_of_every_kind() {
         let expected = json!({
             "description": "A talk",
             "messages": [
-                message("user", json!({ "type": "text", "text": "About cats?" })),
-                message("assistant", json!({ "type": "text", "text": "Yes." })),
-                message("user", image),
-                message("user", audio),
-                message("assistant", link),
-                message("user", resource),
+                message("user", &json!({ "type": "text", "text": "About cats?" })),
+                message("assistant", &json!({ "type": "text", "text": "Yes." })),
+                message("user", &image),
+                message("user", &audio),
+                message("assistant", &link),
+                message("user", &resource),
             ],
         });
         let params = json!({ "name": "talk", "arguments": { "topic": "cats" } });
@@ -72,7 +72,7 @@ fn messages_have_roles_and_contents_of_every_kind() {
 #[test]
 fn the_description_is_that_of_the_prompt_unless_given() {
     for mut revision in Revision::each(server) {
-        let hi = message("user", json!({ "type": "text", "text": "hi" }));
+        let hi = message("user", &json!({ "type": "text", "text": "hi" }));
         let plain = revision.result("prompts/get", json!({ "name": "plain" }));
         assert_eq!(plain, json!({ "description": "Plain", "messages": [hi] }));
         let empty = revision.result("prompts/get", json!({ "name": "empty" }));

@@ -19,11 +19,11 @@ fn server() -> Server {
         .resource(Resource::new("a://text", "a", |_, reply| reply.text("a\n")).mime_type("text/x"))
         .resource(Resource::new("a://blob", "a", |_, reply| reply.blob(b"\x00")).mime_type("x/y"))
         .resource(Resource::new("a://own", "a", |_, reply| {
-            reply.mime_type("x/own").text("a")
+            reply.mime_type("x/own").text("a");
         }))
         .resource(Resource::new("a://several", "a", several))
         .resource(Resource::new("a://none", "a", |_, reply| {
-            reply.contents(&[])
+            reply.contents(&[]);
         }))
         .resource(Resource::new("a://bad", "a", |_, reply| {
             reply.contents(&[ResourceContents::text("a", "a").meta("]")]);

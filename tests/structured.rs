@@ -140,7 +140,7 @@ fn checked() -> Server {
         .tool(tool("text", |reply| reply.text("a is 1")))
         .tool(tool("number", |reply| reply.number(1.0)))
         .tool(tool("contents", |reply| {
-            reply.contents(&[Content::text("a is 1")])
+            reply.contents(&[Content::text("a is 1")]);
         }))
         .tool(tool("with", |reply| reply.structured_with(&[], &json!({}))))
         .tool(tool("deferred", |reply| {
@@ -213,13 +213,13 @@ fn what_serde_cannot_write_is_an_error_of_ours() {
     }
     let server = Server::new("s", "1")
         .tool(Tool::new("ink", |_: Call<'_>, reply: Reply<'_>| {
-            reply.structured(&Unwritable)
+            reply.structured(&Unwritable);
         }))
         .tool(Tool::new("keys", |_: Call<'_>, reply: Reply<'_>| {
             reply.structured(&BTreeMap::from([([1], 1)]));
         }))
         .tool(Tool::new("nan", |_: Call<'_>, reply: Reply<'_>| {
-            reply.structured(&f64::NAN)
+            reply.structured(&f64::NAN);
         }));
     let mut revision = Revision::new(server, "2026-07-28");
     for (tool, words) in [("ink", "out of ink"), ("keys", "key must be a string")] {
