@@ -43,7 +43,7 @@ fn template_ref() -> Value {
     json!({ "type": "ref/resource", "uri": "log://{day}{?level,page}" })
 }
 
-fn params(of: Value, argument: &str, value: &str) -> Value {
+fn params(of: &Value, argument: &str, value: &str) -> Value {
     json!({ "ref": of, "argument": { "name": argument, "value": value } })
 }
 
@@ -62,7 +62,7 @@ fn values_are_completed() {
             (prompt_ref(), "language", "ü", json!([])),
             (prompt_ref(), "framework", "fla", json!(["none fla"])),
         ] {
-            let result = revision.result("completion/complete", params(of, argument, value));
+            let result = revision.result("completion/complete", params(&of, argument, value));
             let total = expected.as_array().map_or(0, Vec::len);
             let expected = json!({ "values": expected, "total": total, "hasMore": false });
             assert_eq!(
@@ -77,7 +77,7 @@ fn values_are_completed() {
 #[test]
 fn an_argument_that_nobody_completes_has_no_suggestions() {
     for mut revision in Revision::each(server) {
-        let result = revision.result("completion/complete", params(prompt_ref(), "note", "x"));
+        let result = revision.result("completion/complete", params(&prompt_ref(), "note", "x"));
         assert_eq!(
             result,
             json!({ "completion": { "values": [], "hasMore": false } })
@@ -89,7 +89,7 @@ fn an_argument_that_nobody_completes_has_no_suggestions() {
 #[test]
 fn a_hundred_values_are_sent_at_most() {
     for mut revision in Revision::each(server) {
-        let result = revision.result("completion/complete", params(template_ref(), "day", ""));
+        let result = revision.result("completion/complete", params(&template_ref(), "day", ""));
         let completion = &result["completion"];
         let values = completion["values"].as_array().expect("values");
         assert_eq!((values.len(), &values[99]), (100, &json!("99")));
@@ -102,7 +102,7 @@ fn a_hundred_values_are_sent_at_most() {
             ),
             ("page", json!({ "values": ["1"], "hasMore": true })),
         ] {
-            let params = params(template_ref(), variable, "");
+            let params = params(&template_ref(), variable, "");
             let result = revision.result("completion/complete", params);
             assert_eq!(result, json!({ "completion": expected }));
         }
@@ -113,7 +113,7 @@ fn a_hundred_values_are_sent_at_most() {
 #[test]
 fn arguments_that_are_known_are_handed_over() {
     for mut revision in Revision::each(server) {
-        let mut params = params(prompt_ref(), "framework", "fla");
+        let mut params = params(&prompt_ref(), "framework", "fla");
         for context in [json!({}), json!({ "arguments": {} }), json!({ "other": 1 })] {
             params["context"] = context;
             let result = revision.result("completion/complete", params.clone());
@@ -202,7 +202,7 @@ fn what_cannot_be_completed_is_invalid_params() {
     let twice = modern(
         1,
         "completion/complete",
-        params(prompt_ref(), "language", ""),
+        params(&prompt_ref(), "language", ""),
     )
     .replacen("\"ref\":", "\"ref\":{},\"ref\":", 1);
     let refusal = refusal(&Pair::new(server()).ask(&twice));
@@ -232,7 +232,7 @@ fn the_capability_is_declared_where_there_is_one() {
         assert_eq!(declared(without(), version), None, "{version}");
     }
     for mut revision in Revision::each(without) {
-        let params = params(json!({ "type": "ref/prompt", "name": "p" }), "a", "");
+        let params = params(&json!({ "type": "ref/prompt", "name": "p" }), "a", "");
         let refusal = refusal(&revision.ask("completion/complete", params));
         assert_eq!(refusal.code, -32601);
     }
@@ -262,7 +262,7 @@ fn a_completion_that_panics_costs_its_own_request() {
         .optional("a", "")
         .complete("a", |_| panic!("no idea"));
     let mut revision = Revision::new(Server::new("s", "1").prompt(prompt), "2026-07-28");
-    let params = params(json!({ "type": "ref/prompt", "name": "p" }), "a", "");
+    let params = params(&json!({ "type": "ref/prompt", "name": "p" }), "a", "");
     let refusal = refusal(&revision.ask("completion/complete", params));
     assert_eq!(refusal.code, -32603);
     assert!(revision.result("prompts/get", json!({ "name": "p" }))["messages"].is_array());

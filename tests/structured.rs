@@ -2,11 +2,14 @@
 //!
 //! Specification: `server/tools`, Structured Content and Output Schema.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    task::{Context, Waker},
+};
 
 use serde_json::{Value, json};
 use tightwire::{
-    Call, Content, Json, Reply, Server, Tool,
+    AsyncAnswer, Call, Content, Json, Reply, Server, Tool,
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
 };
@@ -188,6 +191,33 @@ fn what_does_not_fit_the_output_schema_is_an_error_of_ours() {
         assert_eq!(fits["content"][0]["text"], "{\"a\":1}");
         assert_eq!(revision.call("error")["isError"], true);
     }
+}
+
+#[test]
+fn what_an_asynchronous_tool_answers_is_checked() {
+    let tool = Tool::asynchronous("later", |_: Call<'_>| {
+        Box::pin(async {
+            let answer: AsyncAnswer = Box::new(|reply: Reply<'_>| reply.structured(&[1]));
+            answer
+        })
+    })
+    .output_schema(r#"{"type":"object"}"#);
+    let server = Server::new("s", "1")
+        .tool(tool)
+        .check_output(true)
+        // The future is ready at once.
+        .executor(|mut future| {
+            let mut task = Context::from_waker(Waker::noop());
+            assert!(future.as_mut().poll(&mut task).is_ready());
+        });
+    let mut revision = Revision::new(server, "2026-07-28");
+    let refusal = refusal(&revision.ask("tools/call", json!({ "name": "later" })));
+    assert_eq!(refusal.code, -32603);
+    assert!(
+        refusal
+            .message
+            .starts_with("The output of later does not fit")
+    );
 }
 
 #[test]
