@@ -16,9 +16,9 @@
 
 use super::uri_value::{Slashes, decode, parameters};
 
-/// URIs with more bytes match no template: it is what RFC 9110 asks servers to take at least, and
-/// it bounds the table.
-const URI_BYTES_MAX: usize = 8 * 1024;
+/// URIs with more bytes match no template, which bounds the table: it is twice what RFC 9110 asks
+/// servers to take at least.
+const URI_BYTES_MAX: usize = 16 * 1024;
 
 /// A parsed template.
 #[derive(Clone, Debug)]

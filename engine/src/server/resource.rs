@@ -53,7 +53,7 @@ pub struct Resource {
 ///
 /// Values are percent-decoded. One with a segment `..` or `.`, by whatever spelling, does not
 /// match, nor does one with a backslash or NUL; a slash is in those of `{+x}`, `{#x}`, `{?x}` and
-/// `{&x}` alone, and may begin them. URIs over 8 KiB match no template.
+/// `{&x}` alone, and may begin them. URIs over 16 KiB match no template.
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(crate) definition: ResourceDefinition,
