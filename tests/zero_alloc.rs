@@ -12,10 +12,12 @@ use std::{
 
 use serde_json::{Value, json};
 use tightwire::{
-    Call, Now, Reply, Server, ServerConnection, Tool, codec::Ring, schemars::JsonSchema,
-    serde::Deserialize,
+    Call, Content, Json, Now, Reply, Server, ServerConnection, Tool,
+    codec::Ring,
+    schemars::JsonSchema,
+    serde::{Deserialize, Serialize},
 };
-use tightwire_tests::{call, listen, modern};
+use tightwire_tests::{Pair, call, listen, modern};
 
 /// The allocator of the system, which counts for each thread what it is asked for.
 struct Counting;
@@ -68,6 +70,14 @@ struct Add {
     b: f64,
 }
 
+#[derive(Serialize, JsonSchema)]
+#[serde(crate = "tightwire::serde")]
+#[schemars(crate = "tightwire::schemars")]
+struct Sum {
+    sum: f64,
+    of: &'static str,
+}
+
 fn server() -> Server {
     let text =
         r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
@@ -77,7 +87,22 @@ fn server() -> Server {
     });
     let boom = |_: Call<'_>, reply: Reply<'_>| reply.error("city not found");
     let allocations = |_: Call<'_>, reply: Reply<'_>| reply.display(ALLOCATIONS.get());
+    let image = [
+        Content::text("an image"),
+        Content::image(&[7; 500], "image/png"),
+    ];
+    let image = move |_: Call<'_>, reply: Reply<'_>| reply.contents(&image);
+    // Checking output parses it, with buffers of its own: a debug build would.
     Server::new("counted", "1.0.0")
+        .check_output(false)
+        .page_size(2)
+        .tool_fn("sum", "Add two numbers", |args: Add| {
+            Json(Sum {
+                sum: args.a + args.b,
+                of: "\"two\" numbers",
+            })
+        })
+        .tool(Tool::new("image", image))
         .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
         .tool(echo.input_schema(text))
         .tool(
@@ -123,9 +148,25 @@ fn requests() -> Vec<(&'static str, String)> {
         ),
         ("a strict schema", call(7, "strict", &strict())),
         ("boom", call(4, "boom", &json!({}))),
+        (
+            "structured content",
+            call(7, "sum", &json!({ "a": 2, "b": 3.5 })),
+        ),
+        ("contents", call(8, "image", &json!({}))),
         ("a list of tools", modern(5, "tools/list", json!({}))),
+        (
+            "a page of a list",
+            modern(9, "tools/list", json!({ "cursor": cursor() })),
+        ),
         ("discovery", modern(6, "server/discover", json!({}))),
     ]
+}
+
+/// The cursor of the second page of tools.
+fn cursor() -> Value {
+    let mut pair = Pair::new(server());
+    let page = pair.ask(&modern(1, "tools/list", json!({})));
+    page["result"]["nextCursor"].clone()
 }
 
 /// A connection, and the one buffer on either side of it.

@@ -23,6 +23,25 @@ pub enum Error {
         /// What is wrong with its schema, and where.
         reason: String,
     },
+    /// The output schema of a tool is not one that can be checked.
+    OutputSchema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with its schema, and where.
+        reason: String,
+    },
+    /// A `_meta` is not a JSON object.
+    Meta {
+        /// Whose it is: a tool, resource, resource template or prompt, by its name.
+        name: String,
+    },
+    /// A completion is for an argument or variable that does not exist.
+    Completion {
+        /// The prompt or the resource template.
+        name: String,
+        /// The argument or variable.
+        argument: String,
+    },
     /// A URI template is not one that can be matched.
     Template {
         /// The template.
@@ -62,6 +81,13 @@ impl fmt::Display for Error {
             Self::Duplicate { kind, name } => write!(f, "there are two {kind}s named `{name}`"),
             Self::Schema { tool, reason } => {
                 write!(f, "the input schema of tool `{tool}`: {reason}")
+            }
+            Self::OutputSchema { tool, reason } => {
+                write!(f, "the output schema of tool `{tool}`: {reason}")
+            }
+            Self::Meta { name } => write!(f, "the `_meta` of `{name}` is not a JSON object"),
+            Self::Completion { name, argument } => {
+                write!(f, "`{name}` has no `{argument}` to complete")
             }
             Self::Template { template, reason } => {
                 write!(f, "the URI template `{template}`: {reason}")

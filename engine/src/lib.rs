@@ -36,6 +36,8 @@ mod error;
 mod limits;
 mod model;
 mod protocol;
+#[cfg(unix)]
+mod provider;
 pub mod schema;
 mod server;
 mod transport;
@@ -43,27 +45,38 @@ mod transport;
 pub use error::{Error, Result, RpcError};
 pub use limits::Limits;
 pub use model::{
+    annotations::{Annotations, Role, ToolAnnotations},
+    caching::CacheScope,
+    content::{Content, ResourceLink},
     form::{Field, TextFormat},
+    icon::{Icon, Theme},
     input::{Elicitation, IncludeContext, Inputs, Sampling, ToolChoice},
+    prompt::{PromptArgument, PromptMessage},
+    resource::ResourceContents,
 };
 pub use protocol::{
     capabilities::ClientCapabilities,
     log_level::LogLevel,
     version::{Era, ProtocolVersion},
 };
+#[cfg(unix)]
+pub use provider::files::Files;
 pub use server::{
     FrozenServer, Server,
     ask::{Answers, Ask, Elicited, Sampled},
+    completion::{Complete, Completion},
     connection::{Now, ServerConnection},
     context::{ClientInfo, Context, TraceContext},
     executor::{AsyncAnswer, BoxFuture},
     handler::{Call, ToolHandler},
     hook::{Ending, Finished, Hook},
     hub::Handle,
+    into_reply::{IntoReply, Json},
     job::Job,
     metrics::{Metrics, SeriesSnapshot},
+    pages::ListKind,
     prompt::{GetPrompt, Prompt, PromptReply},
-    reply::{IntoReply, Reply},
+    reply::Reply,
     resource::{Read, ReadReply, Resource, ResourceTemplate},
     ticket::{Cancellation, Ticket},
     tool::Tool,

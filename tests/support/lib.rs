@@ -1,6 +1,7 @@
 //! What the integration tests share.
 //!
 //! - [`Pair`]: a server in memory; a test feeds lines and compares answers.
+//! - [`Revision`]: the same server in any revision, and answers without what the eras add.
 //! - [`Stepped`]: the same with a clock that the test moves.
 //! - [`Held`]: a tool whose calls wait until the test answers them.
 //! - [`Script`]: a server process; a test sends lines and waits for answers.
@@ -11,6 +12,7 @@
 mod held;
 mod pair;
 mod process;
+mod revision;
 mod script;
 mod stepped;
 mod tap;
@@ -19,6 +21,7 @@ mod told;
 pub use held::Held;
 pub use pair::Pair;
 pub use process::Process;
+pub use revision::{REVISIONS, Revision};
 pub use script::{Exit, Script};
 pub use stepped::Stepped;
 pub use tap::Tap;

@@ -4,8 +4,13 @@
 
 use tightwire_codec::JsonWriter;
 
-use super::optional;
-use crate::protocol::version::ProtocolVersion;
+use super::{
+    annotations::ToolAnnotations,
+    icon::{Icon, write_icons},
+    meta::{MetaObject, write_meta},
+    optional, title,
+};
+use crate::protocol::version::{Era, ProtocolVersion};
 
 /// The definition of a tool.
 #[derive(Clone, Debug)]
@@ -15,18 +20,61 @@ pub(crate) struct ToolDefinition {
     pub(crate) description: Option<String>,
     /// JSON, on one line.
     pub(crate) input_schema: String,
+    /// JSON, on one line.
+    pub(crate) output_schema: Option<String>,
+    pub(crate) annotations: Option<ToolAnnotations>,
+    pub(crate) icons: Vec<Icon>,
+    pub(crate) meta: Option<MetaObject>,
 }
 
 impl ToolDefinition {
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            title: None,
+            description: None,
+            input_schema: r#"{"type":"object"}"#.to_owned(),
+            output_schema: None,
+            annotations: None,
+            icons: Vec::new(),
+            meta: None,
+        }
+    }
+
     pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
         writer.raw(b"{\"name\":");
         writer.string(&self.name);
-        if version >= ProtocolVersion::V2025_06_18 {
-            optional(writer, "title", self.title.as_deref());
-        }
+        title(writer, self.title.as_deref(), version);
         optional(writer, "description", self.description.as_deref());
         writer.raw(b",\"inputSchema\":");
         writer.raw(self.input_schema.as_bytes());
+        if let Some(schema) = &self.output_schema
+            && has_output_schema(version, schema)
+        {
+            writer.raw(b",\"outputSchema\":");
+            writer.raw(schema.as_bytes());
+        }
+        if version >= ProtocolVersion::V2025_03_26
+            && let Some(annotations) = &self.annotations
+        {
+            writer.raw(b",\"annotations\":");
+            annotations.write(writer);
+        }
+        write_icons(writer, &self.icons, version);
+        write_meta(writer, self.meta.as_ref(), version);
         writer.raw(b"}");
+    }
+}
+
+/// Whether the revision has this output schema: of any type in the modern era, of type object
+/// in 2025-06-18 and 2025-11-25.
+fn has_output_schema(version: ProtocolVersion, schema: &str) -> bool {
+    match version.era() {
+        Era::Modern => true,
+        Era::Legacy => {
+            version >= ProtocolVersion::V2025_06_18
+                && serde_json::from_str::<serde_json::Value>(schema)
+                    .is_ok_and(|schema| schema["type"] == "object")
+        }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) enum Method {
     ResourcesUnsubscribe,
     LoggingSetLevel,
     SubscriptionsListen,
+    Complete,
 }
 
 /// A notification that a client may send.
@@ -53,7 +54,7 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: ConstMap<Self, 14> = ConstMap::build([
+    const TABLE: ConstMap<Self, 15> = ConstMap::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -68,6 +69,7 @@ impl Method {
         ("resources/unsubscribe", Self::ResourcesUnsubscribe),
         ("logging/setLevel", Self::LoggingSetLevel),
         ("subscriptions/listen", Self::SubscriptionsListen),
+        ("completion/complete", Self::Complete),
     ]);
 
     /// The method of this name, if it exists in this era.
@@ -106,7 +108,8 @@ impl Method {
             | Self::ResourceTemplatesList
             | Self::ResourcesRead
             | Self::PromptsList
-            | Self::PromptsGet => true,
+            | Self::PromptsGet
+            | Self::Complete => true,
         }
     }
 }

@@ -21,13 +21,18 @@ pub(crate) struct Params<'a> {
     pub(crate) input_responses: Option<Value<'a>>,
     pub(crate) request_state: Option<Value<'a>>,
     pub(crate) notifications: Option<Value<'a>>,
+    /// All of them, for a method that knows more.
+    pub(crate) members: Option<Object<'a>>,
     duplicate: Option<&'static str>,
 }
 
 impl<'a> Params<'a> {
     #[inline(always)]
     pub(crate) fn read(params: Option<Object<'a>>) -> Self {
-        let mut read = Self::default();
+        let mut read = Self {
+            members: params,
+            ..Self::default()
+        };
         for (key, value) in params.unwrap_or(Object::EMPTY) {
             let (slot, name) = match key {
                 "_meta" => (&mut read.meta, "_meta"),

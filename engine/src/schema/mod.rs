@@ -34,12 +34,12 @@ mod tests;
 mod unique;
 mod value;
 
-use tightwire_codec::Value;
+use tightwire_codec::{Object, Value};
 
 pub use foreign::{Checker, Compiler};
 pub use problem::{Problem, ProblemKind};
 
-pub(crate) use problem::describe;
+pub(crate) use problem::{describe, describe_output};
 
 /// A compiled schema.
 #[derive(Debug)]
@@ -95,14 +95,26 @@ impl Schema {
     /// As [`Schema::compile_or`], or that it is of another type.
     pub(crate) fn of_arguments(text: &str, other: Option<&dyn Compiler>) -> Result<Self, String> {
         compile::with_root(text, |root| {
-            let object = root
-                .as_object()
-                .ok_or_else(|| format!("it must be an object, not {}", root.kind().as_str()))?;
-            if object.find("type").and_then(Value::as_str) != Some("object") {
+            if root_object(root)?.find("type").and_then(Value::as_str) != Some("object") {
                 return Err("its `type` must be `object`".to_owned());
             }
             Ok(())
         })?;
         Self::compile_or(text, other)
     }
+
+    /// Compiles the output schema of a tool, which is an object of any type.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::compile_or`], or that it is no object.
+    pub(crate) fn of_output(text: &str, other: Option<&dyn Compiler>) -> Result<Self, String> {
+        compile::with_root(text, |root| root_object(root).map(|_| ()))?;
+        Self::compile_or(text, other)
+    }
+}
+
+fn root_object(root: Value<'_>) -> Result<Object<'_>, String> {
+    root.as_object()
+        .ok_or_else(|| format!("it must be an object, not {}", root.kind().as_str()))
 }

@@ -48,10 +48,24 @@ const PART_MAX: usize = 400;
 
 /// The problems of a call to this tool as one text, as many as it has room for.
 pub(crate) fn describe(tool: &str, problems: &[Problem]) -> String {
-    let mut text = format!("Invalid arguments for {tool}:");
+    tell(
+        format!("Invalid arguments for {tool}:"),
+        "arguments",
+        problems,
+    )
+}
+
+/// The problems of what this tool answered as one text, as many as it has room for.
+pub(crate) fn describe_output(tool: &str, problems: &[Problem]) -> String {
+    let head = format!("The output of {tool} does not fit its output schema:");
+    tell(head, "output", problems)
+}
+
+/// Adds the problems to the first line of a text; `whole` names what is checked.
+fn tell(mut text: String, whole: &str, problems: &[Problem]) -> String {
     for (told, problem) in problems.iter().enumerate() {
         let path = if problem.path.is_empty() {
-            "arguments"
+            whole
         } else {
             &cut(&problem.path, PART_MAX)
         };

@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use tightwire_codec::{Id, JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Value};
 
 use super::{
@@ -18,8 +17,8 @@ use super::{
     hook::metered_name,
     job::{Job, Target},
     method_not_found,
+    pages::List,
     prompt::check_arguments,
-    registry::PerVersion,
     reply::{Answer, Answering, Outcome, Reply, UNANSWERED, begin_result},
     resource::not_found,
     seal::bind,
@@ -59,13 +58,13 @@ pub(super) struct Again<'a> {
 
 /// A handler about to run.
 pub(super) struct Run<'a> {
-    what: Ran,
-    asked: Asked<'a>,
-    meta: Option<Object<'a>>,
-    given: Given<'a>,
-    execution: Execution,
+    pub(super) what: Ran,
+    pub(super) asked: Asked<'a>,
+    pub(super) meta: Option<Object<'a>>,
+    pub(super) given: Given<'a>,
+    pub(super) execution: Execution,
     /// How long it may take, where that is its own.
-    timeout: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 }
 
 /// What of the user's ran in the loop last.
@@ -75,6 +74,7 @@ pub(super) enum Ran {
     Tool(usize),
     Resource,
     Prompt,
+    Completion,
     /// What [`Reply::after`] was given.
     Delayed,
     /// Several.
@@ -87,6 +87,7 @@ impl Ran {
             Self::Tool(_) => "tool",
             Self::Resource => "resource",
             Self::Prompt => "prompt",
+            Self::Completion => "completion",
             Self::Delayed => "a delayed answer",
             Self::Batch => "a batch",
         }
@@ -137,6 +138,8 @@ impl Core {
                 list(&self.registry.templates_list, params, serving, out)
             }
             Method::PromptsList => list(&self.registry.prompts_list, params, serving, out),
+            Method::Complete if !features.completions => Err(no_feature("completions")),
+            Method::Complete => self.complete(params, serving, out),
             Method::LoggingSetLevel if features.logging => self.set_log_level(params, serving, out),
             Method::LoggingSetLevel => Err(no_feature("logging")),
             Method::SubscriptionsListen => self.listen(params, serving, out),
@@ -306,15 +309,22 @@ impl Core {
     ) -> Result<(), RpcError> {
         let uri = required_str(params.uri, "uri")?;
         let registry = Arc::clone(&self.registry);
-        let exact = registry
-            .resources
-            .find(uri)
-            .map(|(place, resource)| (Target::Resource(place), resource.execution, Vec::new()));
+        let exact = registry.resources.find(uri).map(|(place, resource)| {
+            (
+                Target::Resource(place),
+                resource.readable.execution,
+                Vec::new(),
+            )
+        });
         let found = exact.or_else(|| {
             let templates = registry.templates.iter().enumerate();
             templates.into_iter().find_map(|(place, template)| {
                 let variables = template.template.matches(uri)?;
-                Some((Target::Template(place), template.execution, variables))
+                Some((
+                    Target::Template(place),
+                    template.readable.execution,
+                    variables,
+                ))
             })
         });
         let Some((target, execution, variables)) = found else {
@@ -407,7 +417,7 @@ impl Core {
 
     /// Refuses a call when as many as may be are in flight, or as much memory is kept for them as
     /// may be and this one would keep more.
-    fn check_room(&self, id: &Id<'_>, keeps_arguments: bool) -> Result<(), RpcError> {
+    pub(super) fn check_room(&self, id: &Id<'_>, keeps_arguments: bool) -> Result<(), RpcError> {
         if self.pending.is_full() {
             return Err(RpcError::internal(format!(
                 "Too many requests in flight: {} wait for an answer",
@@ -558,22 +568,14 @@ fn constant(result: &[u8], serving: &Serving<'_>, out: &mut Vec<u8>) {
     writer.raw(result);
 }
 
-/// Answers with a list, all of it on one page.
-///
-/// Specification: `server/utilities/pagination`: a cursor that was never issued is -32602.
+/// Answers with a page of a list.
 fn list(
-    results: &PerVersion,
+    list: &List,
     params: &Params<'_>,
     serving: &Serving<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
-    if params.cursor.is_some() {
-        return Err(RpcError::invalid_params(
-            "params.cursor is not one that this server issued",
-        ));
-    }
-    let result: &Bytes = &results[serving.version.index()];
-    constant(result, serving, out);
+    constant(list.page(params.cursor, serving.version)?, serving, out);
     Ok(())
 }
 

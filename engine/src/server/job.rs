@@ -297,13 +297,13 @@ impl Target {
         context: &Context<'_>,
         answer: Answer<'_>,
     ) {
-        let (handler, mime_type) = match self {
+        let readable = match self {
             Self::Resource(place) => match registry.resources.get(place) {
-                Some(entry) => (&entry.handler, entry.mime_type.as_deref()),
+                Some(entry) => &entry.readable,
                 None => return,
             },
             Self::Template(place) => match registry.templates.get(place) {
-                Some(entry) => (&entry.handler, entry.mime_type.as_deref()),
+                Some(entry) => &entry.readable,
                 None => return,
             },
             Self::Tool(_) | Self::Prompt(_) => return,
@@ -316,9 +316,10 @@ impl Target {
         let reply = ReadReply {
             answer,
             uri,
-            mime_type,
+            mime_type: readable.mime_type.as_deref(),
+            caching: readable.caching,
         };
-        handler(read, reply);
+        (readable.handler)(read, reply);
     }
 
     /// Gets a prompt.

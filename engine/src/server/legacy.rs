@@ -112,7 +112,7 @@ pub(super) fn initialize_result(
     writer.raw(b"{\"protocolVersion\":");
     writer.string(version.as_str());
     writer.raw(b",\"capabilities\":");
-    features.write(&mut writer);
+    features.write(&mut writer, version);
     writer.raw(b",\"serverInfo\":");
     parts.implementation.write(&mut writer, version);
     if let Some(instructions) = &parts.instructions {

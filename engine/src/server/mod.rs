@@ -26,11 +26,34 @@ macro_rules! described {
     };
 }
 
+/// The setters of icons and metadata, which the same things have.
+macro_rules! illustrated {
+    ($($type:ident)*) => {
+        $(impl $type {
+            /// Adds an icon. Sent from 2025-11-25 on.
+            #[must_use]
+            pub fn icon(mut self, icon: crate::model::icon::Icon) -> Self {
+                self.definition.icons.push(icon);
+                self
+            }
+
+            /// Sets `_meta`, which must be a JSON object. Sent from 2025-06-18 on.
+            #[must_use]
+            pub fn meta(mut self, json: impl Into<String>) -> Self {
+                self.definition.meta = Some(crate::model::meta::MetaObject::new(json));
+                self
+            }
+        })*
+    };
+}
+
 pub(crate) mod ask;
 pub(crate) mod batch;
 mod changes;
 pub(crate) mod client;
+pub(crate) mod completion;
 pub(crate) mod connection;
+mod content_reply;
 pub(crate) mod context;
 mod deferred;
 mod dispatch;
@@ -38,17 +61,21 @@ pub(crate) mod executor;
 pub(crate) mod handler;
 pub(crate) mod hook;
 pub(crate) mod hub;
+pub(crate) mod into_reply;
 pub(crate) mod job;
 mod legacy;
 mod log;
 pub(crate) mod metrics;
 mod modern;
+pub(crate) mod output;
+pub(crate) mod pages;
 pub(crate) mod prompt;
 mod question;
 pub(crate) mod registry;
 pub(crate) mod reply;
 pub(crate) mod resource;
 pub(crate) mod seal;
+mod settings;
 mod subscriptions;
 pub(crate) mod ticket;
 pub(crate) mod tool;
@@ -63,9 +90,10 @@ use self::{
     executor::{BoxFuture, Executor},
     hook::{Hook, Hooks},
     hub::{Handle, Hub},
+    into_reply::IntoReply,
+    pages::ListSettings,
     prompt::Prompt,
     registry::{Parts, Registry},
-    reply::IntoReply,
     resource::{Resource, ResourceTemplate},
     tool::Tool,
 };
@@ -90,14 +118,12 @@ impl Server {
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             parts: Parts {
-                implementation: Implementation {
-                    name: name.into(),
-                    version: version.into(),
-                    title: None,
-                },
+                implementation: Implementation::new(name.into(), version.into()),
                 instructions: None,
                 limits: Limits::default(),
                 schema_compiler: None,
+                lists: ListSettings::default(),
+                check_output: cfg!(debug_assertions),
                 tools: Vec::new(),
                 resources: Vec::new(),
                 templates: Vec::new(),
@@ -236,8 +262,11 @@ impl Server {
     /// # Errors
     ///
     /// [`Error::Duplicate`](crate::Error::Duplicate) if two things of a kind have one name;
-    /// [`Error::Schema`](crate::Error::Schema) if an input schema cannot be checked;
+    /// [`Error::Schema`](crate::Error::Schema) or
+    /// [`Error::OutputSchema`](crate::Error::OutputSchema) if a schema cannot be checked;
     /// [`Error::Template`](crate::Error::Template) if a URI template cannot be matched;
+    /// [`Error::Meta`](crate::Error::Meta) if a `_meta` is not an object;
+    /// [`Error::Completion`](crate::Error::Completion) if what is completed does not exist;
     /// [`Error::NoExecutor`](crate::Error::NoExecutor) if a tool is asynchronous and there is
     /// nothing to run it; [`Error::Io`](crate::Error::Io) if the system has no random numbers.
     pub fn freeze(mut self) -> Result<FrozenServer> {

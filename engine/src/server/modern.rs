@@ -11,18 +11,12 @@ use super::{
 };
 use crate::{
     error::RpcError,
-    model::implementation::Implementation,
+    model::{caching::Caching, implementation::Implementation},
     protocol::{
         meta::{self, Meta},
         version::ProtocolVersion,
     },
 };
-
-/// What lists and `server/discover` say about caching: the same for every caller, fresh for five
-/// minutes.
-///
-/// Specification: 2026-07-28, `server/utilities/caching`.
-pub(super) const LIST_CACHING: &[u8] = b",\"ttlMs\":300000,\"cacheScope\":\"public\"";
 
 /// What [`result_end`] begins with.
 const META_START: &[u8] = b",\"_meta\":{";
@@ -87,12 +81,12 @@ pub(super) fn discover_result(parts: &Parts, features: Features, end: &[u8]) -> 
     writer.raw(b"{\"resultType\":\"complete\",\"supportedVersions\":[");
     writer.string(ProtocolVersion::LATEST.as_str());
     writer.raw(b"],\"capabilities\":");
-    features.write(&mut writer);
+    features.write(&mut writer, ProtocolVersion::LATEST);
     if let Some(instructions) = &parts.instructions {
         writer.raw(b",\"instructions\":");
         writer.string(instructions);
     }
-    writer.raw(LIST_CACHING);
+    Caching::LISTS.write(&mut writer);
     writer.raw(end);
     bytes.into()
 }

@@ -2,12 +2,18 @@
 
 use std::{fmt, sync::Arc};
 
-use tightwire_codec::Object;
+use tightwire_codec::{JsonWriter, Object};
 
-use super::{context::Context, reply::Answer, tool::Execution};
+use super::{
+    completion::{Complete, Completers, Completion},
+    content_reply::unsound_meta,
+    context::Context,
+    reply::Answer,
+    tool::Execution,
+};
 use crate::{
     error::RpcError,
-    model::prompt::{PromptArgument, PromptDefinition},
+    model::prompt::{PromptArgument, PromptDefinition, PromptMessage},
 };
 
 pub(crate) type PromptHandler = Arc<dyn Fn(GetPrompt<'_>, PromptReply<'_>) + Send + Sync>;
@@ -18,6 +24,7 @@ pub struct Prompt {
     pub(crate) definition: PromptDefinition,
     pub(crate) execution: Execution,
     pub(crate) handler: PromptHandler,
+    pub(crate) completers: Completers,
 }
 
 impl Prompt {
@@ -28,27 +35,55 @@ impl Prompt {
         handler: impl Fn(GetPrompt<'_>, PromptReply<'_>) + Send + Sync + 'static,
     ) -> Self {
         Self {
-            definition: PromptDefinition {
-                name: name.into(),
-                title: None,
-                description: None,
-                arguments: Vec::new(),
-            },
+            definition: PromptDefinition::new(name.into()),
             execution: Execution::Inline,
             handler: Arc::new(handler),
+            completers: Vec::new(),
         }
     }
 
     /// Adds an argument that must be given.
     #[must_use]
     pub fn required(self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        self.argument(name.into(), description.into(), true)
+        self.argument(
+            PromptArgument::new(name)
+                .description(description)
+                .required(),
+        )
     }
 
     /// Adds an argument that may be left out.
     #[must_use]
     pub fn optional(self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        self.argument(name.into(), description.into(), false)
+        self.argument(PromptArgument::new(name).description(description))
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn argument(mut self, argument: PromptArgument) -> Self {
+        self.definition.arguments.push(argument);
+        self
+    }
+
+    /// Sets the function that completes an argument.
+    ///
+    /// ```
+    /// use tightwire::Prompt;
+    ///
+    /// let review = Prompt::new("review", |prompt, reply| {
+    ///     reply.user_text(prompt.argument("language").unwrap_or_default());
+    /// })
+    /// .required("language", "What it is written in")
+    /// .complete("language", |complete| complete.among(["Python", "Rust"]));
+    /// ```
+    #[must_use]
+    pub fn complete(
+        mut self,
+        argument: impl Into<String>,
+        handler: impl Fn(Complete<'_>) -> Completion + Send + Sync + 'static,
+    ) -> Self {
+        self.completers.push((argument.into(), Arc::new(handler)));
+        self
     }
 
     /// Runs the function on a thread of the pool, where it may wait. Without this it runs in the
@@ -58,18 +93,10 @@ impl Prompt {
         self.execution = Execution::Blocking;
         self
     }
-
-    fn argument(mut self, name: String, description: String, required: bool) -> Self {
-        self.definition.arguments.push(PromptArgument {
-            name,
-            description: Some(description),
-            required,
-        });
-        self
-    }
 }
 
 described!(Prompt);
+illustrated!(Prompt);
 
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,6 +138,46 @@ pub struct PromptReply<'a> {
 impl PromptReply<'_> {
     /// Answers with one message of the user.
     pub fn user_text(self, text: impl fmt::Display) {
+        self.answer_with(|writer| {
+            writer.raw(b"{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
+            writer.display(text);
+            writer.raw(b"}}");
+        });
+    }
+
+    /// Answers with messages, whose contents may be of every kind. A kind that the revision of
+    /// the request lacks is lowered to one that it has.
+    pub fn messages(self, messages: &[PromptMessage]) {
+        let version = self.answer.version();
+        if !messages.iter().all(PromptMessage::is_sound) {
+            return self.answer.error(&unsound_meta());
+        }
+        self.answer_with(|writer| {
+            for (index, message) in messages.iter().enumerate() {
+                writer.raw(if index > 0 { b"," } else { b"" });
+                message.write(writer, version, index);
+            }
+        });
+    }
+
+    /// Sets the description of these messages, in place of that of the prompt.
+    #[must_use]
+    pub fn description<'b>(self, text: &'b str) -> PromptReply<'b>
+    where
+        Self: 'b,
+    {
+        PromptReply {
+            description: Some(text),
+            ..self
+        }
+    }
+
+    /// Answers with a JSON-RPC error.
+    pub fn protocol_error(self, error: &RpcError) {
+        self.answer.error(error);
+    }
+
+    fn answer_with(self, write: impl FnOnce(&mut JsonWriter<'_>)) {
         let description = self.description;
         self.answer.result(|writer| {
             if let Some(description) = description {
@@ -118,16 +185,10 @@ impl PromptReply<'_> {
                 writer.string(description);
                 writer.raw(b",");
             }
-            writer
-                .raw(b"\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":");
-            writer.display(text);
-            writer.raw(b"}}]");
+            writer.raw(b"\"messages\":[");
+            write(writer);
+            writer.raw(b"]");
         });
-    }
-
-    /// Answers with a JSON-RPC error.
-    pub fn protocol_error(self, error: &RpcError) {
-        self.answer.error(error);
     }
 }
 

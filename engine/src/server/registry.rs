@@ -10,11 +10,14 @@ use bytes::Bytes;
 use tightwire_codec::JsonWriter;
 
 use super::{
+    completion::{Completable, Completers},
     executor::Executor,
     hook::Hooks,
     legacy, modern,
+    output::OutputSchema,
+    pages::{List, ListKind, ListSettings},
     prompt::{Prompt, PromptHandler},
-    resource::{ReadHandler, Resource, ResourceTemplate},
+    resource::{Readable, Resource, ResourceTemplate},
     seal::Seal,
     tool::{Execution, Function, Tool},
 };
@@ -22,13 +25,12 @@ use crate::{
     error::{Error, Result},
     limits::Limits,
     model::{
-        implementation::Implementation, prompt::PromptDefinition, resource::ResourceDefinition,
-        tool::ToolDefinition, uri_template::UriTemplate,
+        implementation::Implementation,
+        meta::{MetaObject, is_sound},
+        prompt::PromptDefinition,
+        uri_template::UriTemplate,
     },
-    protocol::{
-        hash::PerfectMap,
-        version::{Era, ProtocolVersion},
-    },
+    protocol::{hash::PerfectMap, version::ProtocolVersion},
     schema::{Compiler, Schema},
 };
 
@@ -44,10 +46,10 @@ pub(crate) struct Registry {
     pub(crate) resources: PerfectMap<ResourceEntry>,
     pub(crate) templates: Vec<TemplateEntry>,
     pub(crate) prompts: PerfectMap<PromptEntry>,
-    pub(crate) tools_list: PerVersion,
-    pub(crate) resources_list: PerVersion,
-    pub(crate) templates_list: PerVersion,
-    pub(crate) prompts_list: PerVersion,
+    pub(crate) tools_list: List,
+    pub(crate) resources_list: List,
+    pub(crate) templates_list: List,
+    pub(crate) prompts_list: List,
     /// Of `server/discover`.
     pub(crate) discover: Bytes,
     /// Of `initialize`.
@@ -70,22 +72,41 @@ pub(crate) struct ToolEntry {
 }
 
 pub(crate) struct ResourceEntry {
-    pub(crate) execution: Execution,
-    pub(crate) mime_type: Option<String>,
-    pub(crate) handler: ReadHandler,
+    pub(crate) readable: Readable,
 }
 
 pub(crate) struct TemplateEntry {
-    pub(crate) execution: Execution,
+    /// As it was written.
+    pub(crate) uri: Box<str>,
     pub(crate) template: UriTemplate,
-    pub(crate) mime_type: Option<String>,
-    pub(crate) handler: ReadHandler,
+    pub(crate) readable: Readable,
+    pub(crate) completers: Completers,
 }
 
 pub(crate) struct PromptEntry {
-    pub(crate) execution: Execution,
     pub(crate) definition: PromptDefinition,
+    pub(crate) execution: Execution,
     pub(crate) handler: PromptHandler,
+    pub(crate) completers: Completers,
+}
+
+impl TemplateEntry {
+    pub(super) fn completable(&self) -> Completable<'_> {
+        Completable {
+            names: self.template.variables().collect(),
+            completers: &self.completers,
+        }
+    }
+}
+
+impl PromptEntry {
+    pub(super) fn completable(&self) -> Completable<'_> {
+        let arguments = self.definition.arguments.iter();
+        Completable {
+            names: arguments.map(|argument| argument.name.as_str()).collect(),
+            completers: &self.completers,
+        }
+    }
 }
 
 /// What a server was built of.
@@ -95,6 +116,8 @@ pub(crate) struct Parts {
     pub(crate) instructions: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) schema_compiler: Option<Arc<dyn Compiler>>,
+    pub(crate) lists: ListSettings,
+    pub(crate) check_output: bool,
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
@@ -113,6 +136,7 @@ pub(crate) struct Features {
     pub(crate) tools: bool,
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
+    pub(crate) completions: bool,
     pub(crate) logging: bool,
     /// Whether clients are told of changes.
     pub(crate) changes: bool,
@@ -123,7 +147,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`Error::Duplicate`], [`Error::Schema`] or [`Error::Template`].
+    /// All but [`Error::Io`].
     pub(crate) fn freeze(parts: Parts) -> Result<Self> {
         let features = parts.features();
         if parts.executor.is_none()
@@ -137,62 +161,20 @@ impl Registry {
             });
         }
         let modern_end = modern::result_end(&parts.implementation);
-        let list = |key: &str, item: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion)| {
-            per_version(|version| list_result(key, item, version, &modern_end))
-        };
-        let tools: Vec<&ToolDefinition> = parts.tools.iter().map(|t| &t.definition).collect();
-        let resources: Vec<&ResourceDefinition> =
-            parts.resources.iter().map(|r| &r.definition).collect();
-        let templates: Vec<&ResourceDefinition> =
-            parts.templates.iter().map(|t| &t.definition).collect();
-        let prompts: Vec<&PromptDefinition> = parts.prompts.iter().map(|p| &p.definition).collect();
+        let lists = Lists::write(&parts, &modern_end);
         Ok(Self {
-            tools_list: list("tools", &|writer, version| {
-                items(writer, &tools, |writer, tool| tool.write(writer, version));
-            }),
-            resources_list: list("resources", &|writer, version| {
-                items(writer, &resources, |writer, resource| {
-                    resource.write(writer, "uri", version);
-                });
-            }),
-            templates_list: list("resourceTemplates", &|writer, version| {
-                items(writer, &templates, |writer, template| {
-                    template.write(writer, "uriTemplate", version);
-                });
-            }),
-            prompts_list: list("prompts", &|writer, version| {
-                items(writer, &prompts, |writer, prompt| {
-                    prompt.write(writer, version);
-                });
-            }),
+            tools_list: lists.tools,
+            resources_list: lists.resources,
+            templates_list: lists.templates,
+            prompts_list: lists.prompts,
             discover: modern::discover_result(&parts, features, &modern_end),
             initialize: per_version(|version| legacy::initialize_result(&parts, features, version)),
             modern_end,
             features,
-            tools: tool_table(&parts.tools, parts.schema_compiler.as_deref())?,
-            resources: table(
-                "resource",
-                parts.resources.into_iter().map(|resource| {
-                    let entry = ResourceEntry {
-                        execution: resource.execution,
-                        mime_type: resource.definition.mime_type,
-                        handler: resource.handler,
-                    };
-                    (resource.definition.uri, entry)
-                }),
-            )?,
+            tools: tool_table(&parts)?,
+            resources: resource_table(parts.resources)?,
             templates: template_list(parts.templates)?,
-            prompts: table(
-                "prompt",
-                parts.prompts.into_iter().map(|prompt| {
-                    let entry = PromptEntry {
-                        execution: prompt.execution,
-                        definition: prompt.definition.clone(),
-                        handler: prompt.handler,
-                    };
-                    (prompt.definition.name, entry)
-                }),
-            )?,
+            prompts: prompt_table(parts.prompts)?,
             limits: parts.limits,
             logging: parts.logging,
             seal: Seal::new(parts.state_key.map_or_else(random_key, Ok)?),
@@ -218,6 +200,14 @@ impl Parts {
             tools: self.changes || !self.tools.is_empty(),
             resources: self.changes || !self.resources.is_empty() || !self.templates.is_empty(),
             prompts: self.changes || !self.prompts.is_empty(),
+            completions: self
+                .prompts
+                .iter()
+                .any(|prompt| !prompt.completers.is_empty())
+                || self
+                    .templates
+                    .iter()
+                    .any(|template| !template.completers.is_empty()),
             logging: self.logging,
             changes: self.changes,
         }
@@ -225,14 +215,16 @@ impl Parts {
 }
 
 impl Features {
-    /// Writes the capabilities object.
-    pub(crate) fn write(self, writer: &mut JsonWriter<'_>) {
+    /// Writes the capabilities object. 2024-11-05 has completions, and no capability for them.
+    pub(crate) fn write(self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
+        let completions = self.completions && version >= ProtocolVersion::V2025_03_26;
         writer.raw(b"{");
         let mut separator: &[u8] = b"";
         let list_changed: &[u8] = b"{\"listChanged\":true}";
         let all: &[u8] = b"{\"listChanged\":true,\"subscribe\":true}";
         for (name, has, changes) in [
-            ("logging", self.logging, &b"{}"[..]),
+            ("completions", completions, &b"{}"[..]),
+            ("logging", self.logging, b"{}"),
             ("prompts", self.prompts, list_changed),
             ("resources", self.resources, all),
             ("tools", self.tools, list_changed),
@@ -248,7 +240,7 @@ impl Features {
     }
 }
 
-fn per_version(result: impl Fn(ProtocolVersion) -> Vec<u8>) -> PerVersion {
+pub(super) fn per_version(result: impl Fn(ProtocolVersion) -> Vec<u8>) -> PerVersion {
     let mut variants: Vec<Bytes> = Vec::new();
     std::array::from_fn(|index| {
         let bytes = Bytes::from(result(ProtocolVersion::ALL[index]));
@@ -260,73 +252,125 @@ fn per_version(result: impl Fn(ProtocolVersion) -> Vec<u8>) -> PerVersion {
     })
 }
 
-fn list_result(
-    key: &str,
-    items: &dyn Fn(&mut JsonWriter<'_>, ProtocolVersion),
-    version: ProtocolVersion,
-    modern_end: &[u8],
-) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut writer = JsonWriter::new(&mut bytes);
-    let modern = version.era() == Era::Modern;
-    writer.raw(if modern {
-        b"{\"resultType\":\"complete\","
-    } else {
-        b"{"
-    });
-    writer.key(key);
-    writer.raw(b"[");
-    items(&mut writer, version);
-    writer.raw(b"]");
-    if modern {
-        writer.raw(modern::LIST_CACHING);
-        writer.raw(modern_end);
-    } else {
-        writer.raw(b"}}\n");
-    }
-    bytes
+/// The four lists, written.
+struct Lists {
+    tools: List,
+    resources: List,
+    templates: List,
+    prompts: List,
 }
 
-/// Writes items with commas between them.
-fn items<T>(writer: &mut JsonWriter<'_>, items: &[T], write: impl Fn(&mut JsonWriter<'_>, &T)) {
-    for (index, item) in items.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
-        write(writer, item);
+impl Lists {
+    fn write(parts: &Parts, end: &[u8]) -> Self {
+        let settings = &parts.lists;
+        Self {
+            tools: List::write(
+                ListKind::Tools,
+                &parts.tools,
+                settings,
+                end,
+                |tool, writer, version| {
+                    tool.definition.write(writer, version);
+                },
+            ),
+            resources: List::write(
+                ListKind::Resources,
+                &parts.resources,
+                settings,
+                end,
+                |resource, writer, version| {
+                    resource.definition.write(writer, "uri", version);
+                },
+            ),
+            templates: List::write(
+                ListKind::ResourceTemplates,
+                &parts.templates,
+                settings,
+                end,
+                |template, writer, version| {
+                    template.definition.write(writer, "uriTemplate", version);
+                },
+            ),
+            prompts: List::write(
+                ListKind::Prompts,
+                &parts.prompts,
+                settings,
+                end,
+                |prompt, writer, version| {
+                    prompt.definition.write(writer, version);
+                },
+            ),
+        }
     }
 }
 
-fn tool_table(tools: &[Tool], compiler: Option<&dyn Compiler>) -> Result<PerfectMap<ToolEntry>> {
-    let mut entries = Vec::with_capacity(tools.len());
-    for tool in tools {
+fn tool_table(parts: &Parts) -> Result<PerfectMap<ToolEntry>> {
+    let compiler = parts.schema_compiler.as_deref();
+    let mut entries = Vec::with_capacity(parts.tools.len());
+    for tool in &parts.tools {
+        let definition = &tool.definition;
+        check_meta(&definition.name, definition.meta.as_ref())?;
         let schema =
-            Schema::of_arguments(&tool.definition.input_schema, compiler).map_err(|reason| {
+            Schema::of_arguments(&definition.input_schema, compiler).map_err(|reason| {
                 Error::Schema {
-                    tool: tool.definition.name.clone(),
+                    tool: definition.name.clone(),
                     reason,
                 }
             })?;
-        let name: Box<str> = tool.definition.name.as_str().into();
         let entry = ToolEntry {
-            name: name.clone(),
+            name: definition.name.as_str().into(),
             schema,
             execution: tool.execution,
             timeout: tool.timeout,
-            function: tool.function.clone(),
+            function: checked_function(tool, parts)?,
         };
-        entries.push((name.into_string(), entry));
+        entries.push((definition.name.clone(), entry));
     }
     table("tool", entries.into_iter())
 }
 
+/// The function of a tool, which checks what it answers if that is wanted and there is a schema.
+fn checked_function(tool: &Tool, parts: &Parts) -> Result<Function> {
+    let function = tool.function.clone();
+    let Some(schema) = &tool.definition.output_schema else {
+        return Ok(function);
+    };
+    let name = &tool.definition.name;
+    let compiler = parts.schema_compiler.as_deref();
+    let schema = Schema::of_output(schema, compiler).map_err(|reason| Error::OutputSchema {
+        tool: name.clone(),
+        reason,
+    })?;
+    Ok(if parts.check_output {
+        OutputSchema::new(name, schema).checking(function)
+    } else {
+        function
+    })
+}
+
+fn resource_table(resources: Vec<Resource>) -> Result<PerfectMap<ResourceEntry>> {
+    let mut entries = Vec::with_capacity(resources.len());
+    for Resource {
+        definition,
+        readable,
+    } in resources
+    {
+        check_meta(&definition.uri, definition.meta.as_ref())?;
+        entries.push((definition.uri, ResourceEntry { readable }));
+    }
+    table("resource", entries.into_iter())
+}
+
 fn template_list(templates: Vec<ResourceTemplate>) -> Result<Vec<TemplateEntry>> {
-    let mut list: Vec<(String, TemplateEntry)> = Vec::with_capacity(templates.len());
+    let mut list: Vec<TemplateEntry> = Vec::with_capacity(templates.len());
     for ResourceTemplate {
         definition,
-        execution,
-        handler,
+        readable,
+        completers,
     } in templates
     {
-        if list.iter().any(|(uri, _)| *uri == definition.uri) {
+        check_meta(&definition.uri, definition.meta.as_ref())?;
+        if list.iter().any(|entry| *entry.uri == *definition.uri) {
             return Err(Error::Duplicate {
                 kind: "resource template",
                 name: definition.uri,
@@ -337,14 +381,57 @@ fn template_list(templates: Vec<ResourceTemplate>) -> Result<Vec<TemplateEntry>>
             reason,
         })?;
         let entry = TemplateEntry {
-            execution,
+            uri: definition.uri.into(),
             template,
-            mime_type: definition.mime_type,
-            handler,
+            readable,
+            completers,
         };
-        list.push((definition.uri, entry));
+        check_completers(&entry.uri, &entry.completable())?;
+        list.push(entry);
     }
-    Ok(list.into_iter().map(|(_, entry)| entry).collect())
+    Ok(list)
+}
+
+fn prompt_table(prompts: Vec<Prompt>) -> Result<PerfectMap<PromptEntry>> {
+    let mut entries = Vec::with_capacity(prompts.len());
+    for Prompt {
+        definition,
+        execution,
+        handler,
+        completers,
+    } in prompts
+    {
+        let name = definition.name.clone();
+        check_meta(&name, definition.meta.as_ref())?;
+        let entry = PromptEntry {
+            definition,
+            execution,
+            handler,
+            completers,
+        };
+        check_completers(&name, &entry.completable())?;
+        entries.push((name, entry));
+    }
+    table("prompt", entries.into_iter())
+}
+
+fn check_meta(name: &str, meta: Option<&MetaObject>) -> Result<()> {
+    if is_sound(meta) {
+        return Ok(());
+    }
+    Err(Error::Meta {
+        name: name.to_owned(),
+    })
+}
+
+fn check_completers(name: &str, completable: &Completable<'_>) -> Result<()> {
+    match completable.unknown() {
+        None => Ok(()),
+        Some(argument) => Err(Error::Completion {
+            name: name.to_owned(),
+            argument: argument.to_owned(),
+        }),
+    }
 }
 
 /// A random key to seal with.

@@ -24,6 +24,7 @@ use super::{
     ask::{InputRequired, Stop},
     context::Outbox,
     hook::Ending,
+    output::OutputSchema,
     registry::Registry,
     ticket::{Cancellation, Completions, Ticket},
 };
@@ -201,16 +202,25 @@ impl Drop for Answer<'_> {
 
 /// The answer to a tool call.
 ///
-/// See the module for its ways. The content of a result is text here, escaped where JSON demands
-/// it.
+/// See the module for its ways. Text is escaped where JSON demands it.
 #[derive(Debug)]
 pub struct Reply<'a> {
-    answer: Answer<'a>,
+    pub(super) answer: Answer<'a>,
+    /// What the answer has to fit, where that is checked.
+    pub(super) output: Option<&'a Arc<OutputSchema>>,
 }
 
-impl Reply<'_> {
-    pub(crate) fn new(answer: Answer<'_>) -> Reply<'_> {
-        Reply { answer }
+impl<'a> Reply<'a> {
+    pub(crate) fn new(answer: Answer<'a>) -> Self {
+        Self {
+            answer,
+            output: None,
+        }
+    }
+
+    /// The same reply, checked against an output schema.
+    pub(super) fn checked(self, output: Option<&'a Arc<OutputSchema>>) -> Self {
+        Self { output, ..self }
     }
 
     /// Answers with one text.
@@ -256,7 +266,8 @@ impl Reply<'_> {
     /// Answers later, from any thread.
     #[must_use = "a ticket that is dropped answers with an error"]
     pub fn defer(self) -> Ticket {
-        self.answer.defer()
+        let output = self.output.cloned();
+        self.answer.defer().checked(output)
     }
 
     /// Answers after a delay, without a thread: `then` is called in the loop with a new reply,
@@ -272,11 +283,22 @@ impl Reply<'_> {
     /// let server = Server::new("demo", "1.0.0").tool(wait);
     /// ```
     pub fn after(self, delay: Duration, then: impl FnOnce(Reply<'_>) + Send + 'static) {
-        self.answer.after(delay, Box::new(then));
+        match self.output.cloned() {
+            None => self.answer.after(delay, Box::new(then)),
+            Some(output) => self.answer.after(
+                delay,
+                Box::new(move |reply: Reply<'_>| then(reply.checked(Some(&output)))),
+            ),
+        }
     }
 
     #[inline]
     fn content(self, is_error: bool, text: impl FnOnce(&mut JsonWriter<'_>)) {
+        if let Some(output) = self.output
+            && !is_error
+        {
+            return self.answer.error(&output.missing());
+        }
         self.answer.result_from(
             b",\"result\":{\"resultType\":\"complete\",\"content\":[{\"type\":\"text\",\"text\":",
             b",\"result\":{\"content\":[{\"type\":\"text\",\"text\":",
@@ -300,77 +322,6 @@ impl fmt::Debug for Answer<'_> {
             .finish_non_exhaustive()
     }
 }
-
-/// What a typed tool may return.
-///
-/// A `Result` whose error displays makes the error a tool execution error.
-pub trait IntoReply {
-    /// Answers the call.
-    fn reply(self, reply: Reply<'_>);
-}
-
-impl IntoReply for &str {
-    fn reply(self, reply: Reply<'_>) {
-        reply.text(self);
-    }
-}
-
-impl IntoReply for String {
-    fn reply(self, reply: Reply<'_>) {
-        reply.text(&self);
-    }
-}
-
-impl IntoReply for f64 {
-    fn reply(self, reply: Reply<'_>) {
-        reply.number(self);
-    }
-}
-
-impl<T: IntoReply, E: fmt::Display> IntoReply for Result<T, E> {
-    fn reply(self, reply: Reply<'_>) {
-        match self {
-            Ok(value) => value.reply(reply),
-            Err(error) => reply.error(error),
-        }
-    }
-}
-
-macro_rules! display_into_reply {
-    ($($type:ty)*) => {
-        $(impl IntoReply for $type {
-            fn reply(self, reply: Reply<'_>) {
-                reply.display(self);
-            }
-        })*
-    };
-}
-
-/// No content at all.
-impl IntoReply for () {
-    fn reply(self, reply: Reply<'_>) {
-        reply.answer.result(|writer| writer.raw(b"\"content\":[]"));
-    }
-}
-
-impl IntoReply for std::borrow::Cow<'_, str> {
-    fn reply(self, reply: Reply<'_>) {
-        reply.text(&self);
-    }
-}
-
-/// In the shortest form that reads back as an `f32`.
-impl IntoReply for f32 {
-    fn reply(self, reply: Reply<'_>) {
-        if self.is_finite() {
-            reply.display(self);
-        } else {
-            reply.number(self.into());
-        }
-    }
-}
-
-display_into_reply!(bool char i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
 
 /// Writes the start of a result, up to its value.
 #[inline]

@@ -4,31 +4,61 @@ use std::{fmt, sync::Arc};
 
 use tightwire_codec::JsonWriter;
 
-use super::{context::Context, reply::Answer, tool::Execution};
+use super::{
+    completion::{Complete, Completers, Completion},
+    content_reply::unsound_meta,
+    context::Context,
+    reply::Answer,
+    tool::Execution,
+};
 use crate::{
     error::RpcError,
-    model::resource::ResourceDefinition,
+    model::{
+        annotations::Annotations,
+        caching::{CacheScope, Caching},
+        resource::{ResourceContents, ResourceDefinition, begin_contents, write_base64},
+    },
     protocol::version::{Era, ProtocolVersion},
 };
 
 pub(crate) type ReadHandler = Arc<dyn Fn(Read<'_>, ReadReply<'_>) + Send + Sync>;
 
-/// A resource: one URI, and the function that reads it.
+/// How a resource, or what a template stands for, is read.
 #[derive(Clone)]
-pub struct Resource {
-    pub(crate) definition: ResourceDefinition,
+pub(crate) struct Readable {
+    pub(crate) mime_type: Option<String>,
+    pub(crate) caching: Caching,
     pub(crate) execution: Execution,
     pub(crate) handler: ReadHandler,
 }
 
+/// A resource: one URI, and the function that reads it.
+#[derive(Clone)]
+pub struct Resource {
+    pub(crate) definition: ResourceDefinition,
+    pub(crate) readable: Readable,
+}
+
 /// A resource template: the URIs of a form, and the function that reads them.
 ///
-/// Templates are RFC 6570 of level 1: `{name}` stands for one path segment at most.
+/// Templates are RFC 6570 up to level 3, and are matched as its expansion would have it:
+///
+/// | expression | matches |
+/// | --- | --- |
+/// | `{x}` | a segment, or a part of one |
+/// | `{+x}` | anything, slashes included |
+/// | `{#x}` `{.x}` `{/x}` | nothing, or `#`, `.` or `/` and a value |
+/// | `{;x,y}` | nothing, or `;x=1`, `;y=2`, `;x=1;y=2` |
+/// | `{?x,y}` `{&x}` | nothing, or the parameters that are there, in any order |
+///
+/// Values are percent-decoded. One with a segment `..` or `.`, by whatever spelling, does not
+/// match, nor does one with a backslash or NUL; a slash is in those of `{+x}`, `{#x}`, `{?x}` and
+/// `{&x}` alone, and may begin them. URIs over 16 KiB match no template.
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(crate) definition: ResourceDefinition,
-    pub(crate) execution: Execution,
-    pub(crate) handler: ReadHandler,
+    pub(crate) readable: Readable,
+    pub(crate) completers: Completers,
 }
 
 macro_rules! resource_builder {
@@ -37,34 +67,35 @@ macro_rules! resource_builder {
             /// Sets the media type, which is sent in lists and with what is read.
             #[must_use]
             pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
-                self.definition.mime_type = Some(mime_type.into());
+                let mime_type = mime_type.into();
+                self.readable.mime_type = Some(mime_type.clone());
+                self.definition.mime_type = Some(mime_type);
                 self
             }
 
-            /// Runs the function on a thread of the pool, where it may wait. Without this it runs
+            /// Sets the annotations.
+            #[must_use]
+            pub fn annotations(mut self, annotations: Annotations) -> Self {
+                self.definition.annotations = Some(annotations);
+                self
+            }
+
+            /// Sets for how many milliseconds clients may keep what is read, and who may be given
+            /// it. Without it what is read is private and stale at once. Sent in 2026-07-28.
+            ///
+            /// Specification: 2026-07-28, `server/utilities/caching`.
+            #[must_use]
+            pub fn cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
+                self.readable.caching = Caching { ttl_ms, scope };
+                self
+            }
+
+            /// Reads on a thread of the pool, where the function may wait. Without this it runs
             /// in the loop, which is faster and must not wait.
             #[must_use]
             pub fn blocking(mut self) -> Self {
-                self.execution = Execution::Blocking;
+                self.readable.execution = Execution::Blocking;
                 self
-            }
-
-            fn define(
-                uri: String,
-                name: String,
-                handler: impl Fn(Read<'_>, ReadReply<'_>) + Send + Sync + 'static,
-            ) -> Self {
-                Self {
-                    definition: ResourceDefinition {
-                        uri,
-                        name,
-                        title: None,
-                        description: None,
-                        mime_type: None,
-                    },
-                    execution: Execution::Inline,
-                    handler: Arc::new(handler),
-                }
             }
         }
 
@@ -79,6 +110,7 @@ macro_rules! resource_builder {
 }
 
 described!(Resource ResourceTemplate);
+illustrated!(Resource ResourceTemplate);
 resource_builder!(Resource);
 resource_builder!(ResourceTemplate);
 
@@ -90,7 +122,17 @@ impl Resource {
         name: impl Into<String>,
         handler: impl Fn(Read<'_>, ReadReply<'_>) + Send + Sync + 'static,
     ) -> Self {
-        Self::define(uri.into(), name.into(), handler)
+        Self {
+            definition: ResourceDefinition::new(uri.into(), name.into()),
+            readable: Readable::new(handler),
+        }
+    }
+
+    /// Sets the size, in bytes.
+    #[must_use]
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.definition.size = Some(bytes);
+        self
     }
 }
 
@@ -102,7 +144,33 @@ impl ResourceTemplate {
         name: impl Into<String>,
         handler: impl Fn(Read<'_>, ReadReply<'_>) + Send + Sync + 'static,
     ) -> Self {
-        Self::define(uri_template.into(), name.into(), handler)
+        Self {
+            definition: ResourceDefinition::new(uri_template.into(), name.into()),
+            readable: Readable::new(handler),
+            completers: Vec::new(),
+        }
+    }
+
+    /// Sets the function that completes a variable.
+    #[must_use]
+    pub fn complete(
+        mut self,
+        variable: impl Into<String>,
+        handler: impl Fn(Complete<'_>) -> Completion + Send + Sync + 'static,
+    ) -> Self {
+        self.completers.push((variable.into(), Arc::new(handler)));
+        self
+    }
+}
+
+impl Readable {
+    fn new(handler: impl Fn(Read<'_>, ReadReply<'_>) + Send + Sync + 'static) -> Self {
+        Self {
+            mime_type: None,
+            caching: Caching::READS,
+            execution: Execution::Inline,
+            handler: Arc::new(handler),
+        }
     }
 }
 
@@ -145,22 +213,66 @@ pub struct ReadReply<'a> {
     pub(crate) answer: Answer<'a>,
     pub(crate) uri: &'a str,
     pub(crate) mime_type: Option<&'a str>,
+    pub(crate) caching: Caching,
 }
 
 impl ReadReply<'_> {
     /// Answers with one text.
     pub fn text(self, text: impl fmt::Display) {
-        let modern = self.answer.version().era() == Era::Modern;
-        self.answer.result(|writer| {
-            begin_contents(writer, self.uri, self.mime_type);
+        let (uri, mime_type) = (self.uri, self.mime_type);
+        self.answer_with(|writer| {
+            begin_contents(writer, uri, mime_type);
             writer.raw(b",\"text\":");
             writer.display(text);
-            writer.raw(if modern {
-                b"}],\"ttlMs\":0,\"cacheScope\":\"private\""
-            } else {
-                b"}]"
-            });
+            writer.raw(b"}");
         });
+    }
+
+    /// Answers with bytes, which are sent in base64.
+    pub fn blob(self, bytes: &[u8]) {
+        let (uri, mime_type) = (self.uri, self.mime_type);
+        self.answer_with(|writer| {
+            begin_contents(writer, uri, mime_type);
+            writer.raw(b",\"blob\":");
+            write_base64(writer, bytes);
+            writer.raw(b"}");
+        });
+    }
+
+    /// Answers with contents, each under its own URI: those of a folder, for example. For what
+    /// does not exist there is [`ReadReply::not_found`]; no contents at all mean that it exists
+    /// and is empty.
+    pub fn contents(self, contents: &[ResourceContents]) {
+        let version = self.answer.version();
+        if !contents.iter().all(ResourceContents::is_sound) {
+            return self.answer.error(&unsound_meta());
+        }
+        self.answer_with(|writer| {
+            for (index, contents) in contents.iter().enumerate() {
+                writer.raw(if index > 0 { b"," } else { b"" });
+                contents.write(writer, version);
+            }
+        });
+    }
+
+    /// Sets for how many milliseconds clients may keep this answer, and who may be given it.
+    #[must_use]
+    pub fn cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
+        self.caching = Caching { ttl_ms, scope };
+        self
+    }
+
+    /// Sets the media type of the one content that [`ReadReply::text`] or [`ReadReply::blob`]
+    /// answers with, in place of that of the resource.
+    #[must_use]
+    pub fn mime_type<'b>(self, mime_type: &'b str) -> ReadReply<'b>
+    where
+        Self: 'b,
+    {
+        ReadReply {
+            mime_type: Some(mime_type),
+            ..self
+        }
     }
 
     /// Answers that there is no such resource.
@@ -173,14 +285,18 @@ impl ReadReply<'_> {
     pub fn protocol_error(self, error: &RpcError) {
         self.answer.error(error);
     }
-}
 
-fn begin_contents(writer: &mut JsonWriter<'_>, uri: &str, mime_type: Option<&str>) {
-    writer.raw(b"\"contents\":[{\"uri\":");
-    writer.string(uri);
-    if let Some(mime_type) = mime_type {
-        writer.raw(b",\"mimeType\":");
-        writer.string(mime_type);
+    fn answer_with(self, write: impl FnOnce(&mut JsonWriter<'_>)) {
+        let modern = self.answer.version().era() == Era::Modern;
+        let caching = self.caching;
+        self.answer.result(|writer| {
+            writer.raw(b"\"contents\":[");
+            write(writer);
+            writer.raw(b"]");
+            if modern {
+                caching.write(writer);
+            }
+        });
     }
 }
 

@@ -22,6 +22,7 @@ use super::{
     context::{NoticeKind, Outbox},
     handler::guard,
     hook::Ending,
+    output::OutputSchema,
     registry::Registry,
     reply::{Answer, Answering, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
 };
@@ -52,6 +53,7 @@ pub struct Ticket {
     registry: Arc<Registry>,
     completions: Arc<Completions>,
     cancellation: Cancellation,
+    output: Option<Arc<OutputSchema>>,
     done: bool,
 }
 
@@ -71,13 +73,23 @@ impl Ticket {
             registry,
             completions,
             cancellation,
+            output: None,
             done: false,
         }
     }
 
+    /// The same ticket, whose answer is checked against an output schema.
+    pub(super) fn checked(mut self, output: Option<Arc<OutputSchema>>) -> Self {
+        self.output = output;
+        self
+    }
+
     /// Answers the call: `answer` gets the reply, and may use it up in any way.
     pub fn answer(self, answer: impl FnOnce(Reply<'_>)) {
-        self.answer_from(None, |reply| answer(Reply::new(reply)));
+        let output = self.output.clone();
+        self.answer_from(None, |place| {
+            answer(Reply::new(place).checked(output.as_ref()));
+        });
     }
 
     /// The same, for a handler that may have left in its outbox that the client is to be asked.

@@ -8,9 +8,13 @@ use serde::de::DeserializeOwned;
 use super::{
     executor::{AsyncAnswer, AsyncFunction, BoxFuture},
     handler::{Call, ToolHandler},
-    reply::{IntoReply, Reply},
+    into_reply::{IntoReply, schema_of},
+    reply::Reply,
 };
-use crate::{error::one_line, model::tool::ToolDefinition};
+use crate::{
+    error::one_line,
+    model::{annotations::ToolAnnotations, tool::ToolDefinition},
+};
 
 /// A tool: what clients see of it, and the function that serves its calls.
 ///
@@ -92,12 +96,7 @@ impl Tool {
 
     fn define(name: String, execution: Execution, function: Function) -> Self {
         Self {
-            definition: ToolDefinition {
-                name,
-                title: None,
-                description: None,
-                input_schema: r#"{"type":"object"}"#.to_owned(),
-            },
+            definition: ToolDefinition::new(name),
             execution,
             timeout: None,
             function,
@@ -137,7 +136,10 @@ impl Tool {
                 call.name()
             )),
         };
-        Self::new(name, handler).input_schema(input_schema_of::<A>())
+        let mut tool =
+            Self::new(name, handler).input_schema(schema_of::<A>(SchemaSettings::for_deserialize));
+        tool.definition.output_schema = R::output_schema().map(one_line);
+        tool
     }
 
     /// Sets the input schema: JSON Schema 2020-12, of type object. It is checked when the server
@@ -145,6 +147,22 @@ impl Tool {
     #[must_use]
     pub fn input_schema(mut self, json: impl Into<String>) -> Self {
         self.definition.input_schema = one_line(json.into());
+        self
+    }
+
+    /// Sets the output schema: JSON Schema 2020-12, of any type in 2026-07-28 and of type object
+    /// where 2025-06-18 and 2025-11-25 are to have it. It is checked when the server is frozen.
+    /// The handler must answer with [`Reply::structured`], unless with an error.
+    #[must_use]
+    pub fn output_schema(mut self, json: impl Into<String>) -> Self {
+        self.definition.output_schema = Some(one_line(json.into()));
+        self
+    }
+
+    /// Sets the hints on what the tool does. Sent from 2025-03-26 on.
+    #[must_use]
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.definition.annotations = Some(annotations);
         self
     }
 
@@ -169,6 +187,7 @@ impl Tool {
 }
 
 described!(Tool);
+illustrated!(Tool);
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,14 +196,4 @@ impl fmt::Debug for Tool {
             .field("execution", &self.execution)
             .finish_non_exhaustive()
     }
-}
-
-fn input_schema_of<A: JsonSchema>() -> String {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.meta_schema = None;
-        settings.inline_subschemas = true;
-    });
-    let mut schema = settings.into_generator().into_root_schema_for::<A>();
-    schema.remove("title");
-    schema.as_value().to_string()
 }
