@@ -25,11 +25,11 @@ fn server(count: usize) -> Server {
         let text = |_: Call<'_>, reply: Reply<'_>| reply.text("");
         server
             .tool(Tool::new(format!("a{index}"), text))
-            .resource(Resource::new(format!("a{index}"), "a", |_, reply| {
+            .resource(Resource::new(format!("x://a{index}"), "a", |_, reply| {
                 reply.text("");
             }))
             .resource_template(ResourceTemplate::new(
-                format!("a{index}{{x}}"),
+                format!("x://a{index}{{x}}"),
                 "a",
                 |_, reply| {
                     reply.text("");
@@ -43,7 +43,13 @@ fn server(count: usize) -> Server {
 
 fn names(result: &Value, key: &str, name: &str) -> Vec<String> {
     let items = result[key].as_array().expect("a list");
-    let name = |item: &Value| item[name].as_str().expect("a name").replace("{x}", "");
+    let name = |item: &Value| {
+        item[name]
+            .as_str()
+            .expect("a name")
+            .replace("{x}", "")
+            .replace("x://", "")
+    };
     items.iter().map(name).collect()
 }
 
