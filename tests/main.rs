@@ -23,6 +23,7 @@ mod legacy;
 mod legacy_subscriptions;
 mod limits;
 mod lines;
+mod macros;
 mod messages;
 mod modern;
 mod pages;

@@ -71,7 +71,10 @@ pub use server::{
     handler::{Call, ToolHandler},
     hook::{Ending, Finished, Hook},
     hub::Handle,
+    into_contents::IntoContents,
+    into_messages::IntoMessages,
     into_reply::{IntoReply, Json},
+    into_tool::{AnyResource, IntoPrompt, IntoResource, IntoTool, Tools},
     job::Job,
     metrics::{Metrics, SeriesSnapshot},
     pages::ListKind,
@@ -86,6 +89,7 @@ pub use transport::memory::Memory;
 pub use schemars;
 pub use serde;
 pub use tightwire_codec as codec;
+pub use tightwire_macros::{prompt, resource, tool, tools};
 
 /// The code in README, compiled.
 #[cfg(doctest)]
