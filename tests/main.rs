@@ -28,6 +28,7 @@ mod messages;
 mod modern;
 mod pages;
 mod panics;
+mod polite;
 mod pressure;
 mod prompts;
 mod resources;

@@ -63,6 +63,8 @@ pub(crate) fn expand(function: &Function, mut item: ItemFn) -> TokenStream {
         #(#conditions)*
         const _: () = {
             #shadowed
+            // The values were made for the call: it costs nothing to hand them over.
+            #[allow(clippy::needless_pass_by_value)]
             #item
             #wrapper
 

@@ -77,7 +77,7 @@ impl Function {
         self.parameters
             .iter()
             .filter_map(|parameter| match parameter {
-                Parameter::Argument(argument) => Some(argument),
+                Parameter::Argument(argument) => Some(&**argument),
                 Parameter::Receiver | Parameter::Context(_) => None,
             })
     }

@@ -231,9 +231,13 @@ fn referenced(ty: &Type) -> Option<(Type, bool)> {
             _ if is_named(elem, "str") => None,
             Type::Slice(slice) => {
                 let element = &slice.elem;
-                Some((syn::parse_quote!(::std::vec::Vec<#element>), true))
+                let owned = syn::parse_quote_spanned!(elem.span()=> ::std::vec::Vec<#element>);
+                Some((owned, true))
             }
-            _ if is_named(elem, "Path") => Some((syn::parse_quote!(::std::path::PathBuf), true)),
+            _ if is_named(elem, "Path") => {
+                let owned = syn::parse_quote_spanned!(elem.span()=> ::std::path::PathBuf);
+                Some((owned, true))
+            }
             owned => Some((owned.clone(), false)),
         },
         _ => None,

@@ -91,6 +91,9 @@ fn statement(method: &mut ImplItemFn, place: &Place<'_>) -> Result<Option<TokenS
         }
     };
     check(&function)?;
+    // The values were made for the call: it costs nothing to hand them over.
+    let allow = syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]);
+    method.attrs.push(allow);
     Ok(Some(match kind {
         Kind::Tool => {
             let tool = tool::definition(&function, place);
