@@ -98,12 +98,16 @@ fn references(
     let other = other.map(|other| other.x);
     let x: i64 = map.values().map(|point| point.x).sum();
     let path = path.display();
-    format!("{} {} {other:?} {path} {text} {is_borrowed} {owned} {x}", point.x, point.y)
+    format!(
+        "{} {} {other:?} {path} {text} {is_borrowed} {owned} {x}",
+        point.x, point.y
+    )
 }
 
 #[tool]
 fn divide(a: i64, b: i64) -> Result<i64, String> {
-    a.checked_div(b).ok_or_else(|| format!("{a} cannot be divided by {b}"))
+    a.checked_div(b)
+        .ok_or_else(|| format!("{a} cannot be divided by {b}"))
 }
 
 #[tool(description = concat!("Say ", "nothing"))]
@@ -111,7 +115,11 @@ fn nothing() {}
 
 #[tool]
 fn longest<'a>(first: &'a str, second: &'a str) -> &'a str {
-    if first.len() < second.len() { second } else { first }
+    if first.len() < second.len() {
+        second
+    } else {
+        first
+    }
 }
 
 /// What would be one name with its own words.
@@ -173,7 +181,11 @@ fn a_tool_can_be_called_as_a_function() {
     assert_eq!(divide(6, 3), Ok(2));
     nothing();
     // As a value it is a pointer away.
-    let sums: Vec<f64> = [1.0, 2.0].into_iter().zip([3.0, 4.0]).map(|(a, b)| add(a, b)).collect();
+    let sums: Vec<f64> = [1.0, 2.0]
+        .into_iter()
+        .zip([3.0, 4.0])
+        .map(|(a, b)| add(a, b))
+        .collect();
     assert_eq!(sums, [4.0, 6.0]);
     let pointer: fn(f64, f64) -> f64 = *add;
     assert!((pointer(1.0, 2.0) - 3.0).abs() < f64::EPSILON);
@@ -213,7 +225,10 @@ fn what_may_be_left_out_is_not_required() {
     let mut pair = Pair::new(server());
     let tool = listed(&mut pair, "weather.forecast");
     assert_eq!(tool["title"], "The weather");
-    assert_eq!(tool["description"], "Foretell the weather\n\nFor some days.");
+    assert_eq!(
+        tool["description"],
+        "Foretell the weather\n\nFor some days."
+    );
     let schema = &tool["inputSchema"];
     assert_eq!(schema["required"], json!(["place"]));
     let properties = &schema["properties"];
@@ -282,8 +297,16 @@ fn arguments_reach_the_function() {
             }),
             "1 2 Some(1) a/b t\n true o 1",
         ),
-        ("keywords", json!({ "type": "t", "count": 1, "in": "p" }), "t 2 p"),
-        ("reply", json!({ "call": "c", "add": 1, "__reply": "r" }), "c 1 r"),
+        (
+            "keywords",
+            json!({ "type": "t", "count": 1, "in": "p" }),
+            "t 2 p",
+        ),
+        (
+            "reply",
+            json!({ "call": "c", "add": 1, "__reply": "r" }),
+            "c 1 r",
+        ),
     ];
     let mut pair = Pair::new(server());
     for (tool, arguments, expected) in cases {
@@ -299,10 +322,22 @@ fn arguments_that_do_not_fit_are_a_tool_error() {
     let cases = [
         ("add", json!({ "a": 1 }), "b: is required"),
         ("add", json!({ "a": 1, "b": "2" }), "b: must be number"),
-        ("weather.forecast", json!({ "place": {} }), "place.city: is required"),
-        ("weather.forecast", json!({ "place": { "city": "x" }, "units": "k" }), "units: must"),
+        (
+            "weather.forecast",
+            json!({ "place": {} }),
+            "place.city: is required",
+        ),
+        (
+            "weather.forecast",
+            json!({ "place": { "city": "x" }, "units": "k" }),
+            "units: must",
+        ),
         ("bounded", json!({ "stars": 6 }), "stars: must be at most 5"),
-        ("divide", json!({ "a": 1, "b": 0 }), "1 cannot be divided by 0"),
+        (
+            "divide",
+            json!({ "a": 1, "b": 0 }),
+            "1 cannot be divided by 0",
+        ),
     ];
     let mut pair = Pair::new(server());
     for (tool, arguments, words) in cases {

@@ -2,7 +2,13 @@
 //! Functions stand in modules, are used across them, and have names that others have too.
 
 #![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub)]
-#![deny(rust_2018_idioms, unused_qualifications, trivial_casts, clippy::all, clippy::pedantic)]
+#![deny(
+    rust_2018_idioms,
+    unused_qualifications,
+    trivial_casts,
+    clippy::all,
+    clippy::pedantic
+)]
 
 use serde_json::json;
 use tightwire::{Server, prompt, resource, tool, tools};

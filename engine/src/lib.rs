@@ -74,7 +74,7 @@ pub use server::{
     into_contents::IntoContents,
     into_messages::IntoMessages,
     into_reply::{IntoReply, Json},
-    into_tool::{AnyResource, IntoPrompt, IntoResource, IntoTool, Tools},
+    into_tool::{AnyResource, IntoPrompt, IntoResource, IntoTool, ToolArgument, Tools},
     job::Job,
     metrics::{Metrics, SeriesSnapshot},
     pages::ListKind,

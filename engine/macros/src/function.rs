@@ -1,7 +1,7 @@
 //! A function with one of the attributes: what is checked of it, and how it is called.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{
     Attribute, Error, GenericParam, Ident, Result, ReturnType, Safety, Signature, Type,
     ext::IdentExt, spanned::Spanned,
@@ -54,6 +54,15 @@ impl Function {
         check_receiver(signature, place, &mut problems);
         check_signature(kind, signature, &mut problems);
         check_contexts(&parameters, &mut problems);
+        if let (Kind::Prompt | Kind::Resource, Some(asyncness)) = (kind, signature.asyncness) {
+            problems.add(Error::new_spanned(
+                asyncness,
+                format_args!(
+                    "only a tool can be an `async fn`: let a plain one wait, with `{}(blocking)`",
+                    kind.name()
+                ),
+            ));
+        }
         if let (Some(span), Some(_)) = (options.blocking, signature.asyncness) {
             problems.add(Error::new(
                 span,
@@ -123,7 +132,9 @@ impl Function {
             Parameter::Context(_) => quote!(#context.context()),
             Parameter::Argument(_) => arguments.next().unwrap_or_default(),
         });
-        quote!(#path(#(#parameters),*))
+        // An error that the result is of no use points at its type.
+        let arguments = quote!(#(#parameters),*);
+        quote_spanned!(self.returned.span()=> #path(#arguments))
     }
 
     /// Whether it needs the state that it is a method of.
@@ -171,7 +182,7 @@ fn check_receiver(signature: &Signature, place: &Place<'_>, problems: &mut Probl
              or an atomic"
         }
     };
-    problems.add(Error::new(receiver.span(), message));
+    problems.add(Error::new_spanned(receiver, message));
 }
 
 fn is_shared_reference(receiver: &syn::Receiver) -> bool {
@@ -184,12 +195,12 @@ fn check_signature(kind: Kind, signature: &Signature, problems: &mut Problems) {
     for parameter in &generics.params {
         match parameter {
             GenericParam::Lifetime(lifetime) if lifetime.bounds.is_empty() => {}
-            GenericParam::Lifetime(lifetime) => problems.add(Error::new(
-                lifetime.span(),
+            GenericParam::Lifetime(lifetime) => problems.add(Error::new_spanned(
+                lifetime,
                 format_args!("the lifetimes of a {kind} have no bounds: leave them out"),
             )),
-            other => problems.add(Error::new(
-                other.span(),
+            other => problems.add(Error::new_spanned(
+                other,
                 format_args!(
                     "a {kind} cannot be generic: a client sees one schema; write the type, or a \
                      function with `#[{kind}]` for each type"
@@ -198,23 +209,23 @@ fn check_signature(kind: Kind, signature: &Signature, problems: &mut Problems) {
         }
     }
     if let Some(clause) = &generics.where_clause {
-        problems.add(Error::new(
-            clause.span(),
+        problems.add(Error::new_spanned(
+            clause,
             format_args!("a {kind} cannot be generic, so there is nothing for `where` to say"),
         ));
     }
     if let ReturnType::Type(_, ty) = &signature.output
         && matches!(**ty, Type::ImplTrait(_))
     {
-        problems.add(Error::new(
-            ty.span(),
+        problems.add(Error::new_spanned(
+            ty,
             format_args!("the type that a {kind} returns has to be named: `impl Trait` is not"),
         ));
     }
     let returned = lifetimes::returned(&signature.output);
     if signature.asyncness.is_some() && lifetimes::has_lifetime(&returned) {
-        problems.add(Error::new(
-            returned.span(),
+        problems.add(Error::new_spanned(
+            &returned,
             "what an `async fn` returns is written after the request is gone, and cannot borrow \
              from it: return an owned type, such as `String`",
         ));
@@ -236,12 +247,12 @@ fn check_signature(kind: Kind, signature: &Signature, problems: &mut Problems) {
 
 fn check_contexts(parameters: &[Parameter], problems: &mut Problems) {
     let contexts = parameters.iter().filter_map(|parameter| match parameter {
-        Parameter::Context(span) => Some(*span),
+        Parameter::Context(ty) => Some(ty),
         Parameter::Receiver | Parameter::Argument(_) => None,
     });
-    for span in contexts.skip(1) {
-        problems.add(Error::new(
-            span,
+    for ty in contexts.skip(1) {
+        problems.add(Error::new_spanned(
+            ty,
             "there is one context for each call: leave out this one",
         ));
     }

@@ -61,15 +61,7 @@ impl Kind {
                 "blocking",
                 "timeout",
             ],
-            Self::Prompt => &[
-                "name",
-                "title",
-                "description",
-                "icon",
-                "meta",
-                "blocking",
-                "timeout",
-            ],
+            Self::Prompt => &["name", "title", "description", "icon", "meta", "blocking"],
             Self::Resource => &[
                 "uri",
                 "name",
@@ -83,7 +75,6 @@ impl Kind {
                 "icon",
                 "meta",
                 "blocking",
-                "timeout",
             ],
         }
     }

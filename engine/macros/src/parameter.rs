@@ -1,6 +1,6 @@
 //! The parameters of a function: what each means to a client, and what stands behind it.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Error, Expr, FnArg, GenericArgument, Ident, LitStr, Pat, PatType, PathArguments,
@@ -14,7 +14,7 @@ pub(crate) enum Parameter {
     /// `&self`.
     Receiver,
     /// `&Context`.
-    Context(Span),
+    Context(Box<Type>),
     /// An argument of the client.
     Argument(Box<Argument>),
 }
@@ -37,7 +37,7 @@ impl Parameter {
     pub(crate) fn read(parameter: &mut FnArg) -> Result<Self> {
         match parameter {
             FnArg::Receiver(_) => Ok(Self::Receiver),
-            FnArg::Typed(typed) if is_context(&typed.ty) => Ok(Self::Context(typed.ty.span())),
+            FnArg::Typed(typed) if is_context(&typed.ty) => Ok(Self::Context(typed.ty.clone())),
             FnArg::Typed(typed) => {
                 Argument::read(typed).map(|argument| Self::Argument(Box::new(argument)))
             }
@@ -254,8 +254,8 @@ fn identifier(pattern: &Pat) -> Result<Ident> {
         Pat::Ident(pattern) if pattern.by_ref.is_none() && pattern.subpat.is_none() => {
             Ok(pattern.ident.clone())
         }
-        _ => Err(Error::new(
-            pattern.span(),
+        _ => Err(Error::new_spanned(
+            pattern,
             "an argument needs a name that clients can give it by: write `name: Type`, and take \
              it apart in the body",
         )),
@@ -278,5 +278,5 @@ fn check_type(ty: &Type) -> Result<()> {
         }
         _ => return Ok(()),
     };
-    Err(Error::new(ty.span(), message))
+    Err(Error::new_spanned(ty, message))
 }

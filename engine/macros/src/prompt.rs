@@ -23,8 +23,8 @@ pub(crate) fn check(function: &Function) -> Result<()> {
     let mut problems = Problems::default();
     for argument in function.arguments() {
         if Text::of(&argument.ty).form == Form::Parsed {
-            problems.add(Error::new(
-                argument.ty.span(),
+            problems.add(Error::new_spanned(
+                &argument.ty,
                 "the arguments of prompts are text: write `&str` or `String`, or an `Option` of \
                  one, and parse it in the body",
             ));

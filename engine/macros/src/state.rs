@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, ImplItem, ImplItemFn, ItemImpl, Meta, Result, spanned::Spanned};
+use syn::{Error, ImplItem, ImplItemFn, ItemImpl, Meta, Result};
 
 use crate::{
     check,
@@ -42,14 +42,14 @@ pub(crate) fn expand(attribute: &TokenStream, mut item: ItemImpl) -> TokenStream
 fn statements(attribute: &TokenStream, item: &mut ItemImpl) -> Result<Vec<TokenStream>> {
     let mut problems = Problems::default();
     if !attribute.is_empty() {
-        problems.add(Error::new(
-            attribute.span(),
+        problems.add(Error::new_spanned(
+            attribute,
             "`#[tools]` has no options: they stand on the methods, as in `#[tool(read_only)]`",
         ));
     }
     if let Some((path, _)) = &item.trait_ {
-        problems.add(Error::new(
-            path.span(),
+        problems.add(Error::new_spanned(
+            path,
             "`#[tools]` stands on an inherent impl: `impl State { .. }`",
         ));
     }
@@ -65,8 +65,8 @@ fn statements(attribute: &TokenStream, item: &mut ItemImpl) -> Result<Vec<TokenS
         }
     }
     if statements.is_empty() && problems.0.is_none() {
-        problems.add(Error::new(
-            item.self_ty.span(),
+        problems.add(Error::new_spanned(
+            &item.self_ty,
             "no method here is served: put `#[tool]`, `#[prompt]` or `#[resource]` on those that \
              are to be",
         ));
@@ -119,8 +119,8 @@ fn take_attribute(method: &mut ImplItemFn) -> Result<Option<(Kind, TokenStream)>
             return true;
         };
         if found.is_some() {
-            problem = Some(Error::new(
-                attribute.span(),
+            problem = Some(Error::new_spanned(
+                attribute,
                 "a method is one thing: a tool, a prompt or a resource",
             ));
         }
@@ -128,8 +128,8 @@ fn take_attribute(method: &mut ImplItemFn) -> Result<Option<(Kind, TokenStream)>
             Meta::Path(_) => found = Some((kind, TokenStream::new())),
             Meta::List(list) => found = Some((kind, list.tokens.clone())),
             Meta::NameValue(_) => {
-                problem = Some(Error::new(
-                    attribute.span(),
+                problem = Some(Error::new_spanned(
+                    attribute,
                     "options stand in brackets: `#[tool(title = \"..\")]`",
                 ));
             }

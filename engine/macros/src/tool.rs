@@ -60,9 +60,7 @@ fn plain(
             __reply.invalid_arguments(__call.name(), &__error)
         },
     );
-    let state = function
-        .has_receiver()
-        .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);));
+    let (state, _) = shared_state(function);
     quote!({
         #state
         ::tightwire::Tool::new(
@@ -82,7 +80,7 @@ fn asynchronous(
     let call = function.call(place, &quote!(__call), arguments.lent());
     let answer = quote_spanned! {function.returned.span()=>
         let __result = #call.await;
-        let __answer: __Answer = ::std::boxed::Box::new(
+        let __answer: ::tightwire::AsyncAnswer = ::std::boxed::Box::new(
             move |__reply| ::tightwire::IntoReply::reply(__result, __reply),
         );
         __answer
@@ -97,31 +95,34 @@ fn asynchronous(
             __answer
         }},
     );
-    let (ty, state, clone) = match (place, function.has_receiver()) {
-        (Place::Method(state), true) => (
-            quote!(#state),
-            Some(quote!(let __state = ::std::sync::Arc::clone(&self.0);)),
-            quote!(::std::sync::Arc::clone(&__state)),
-        ),
-        _ => (quote!(()), None, quote!(::std::sync::Arc::new(()))),
-    };
+    let (outer, inner) = shared_state(function);
     quote!({
-        type __Answer =
-            ::std::boxed::Box<dyn ::core::ops::FnOnce(::tightwire::Reply<'_>) + ::core::marker::Send>;
-        struct __Handler(::std::sync::Arc<#ty>);
-        impl ::tightwire::AsyncToolHandler for __Handler {
-            fn call<'call>(
-                &'call self,
-                __call: ::tightwire::Call<'call>,
-            ) -> ::tightwire::BoxFuture<'call, __Answer> {
-                ::std::boxed::Box::pin(async move {
-                    #state
-                    #body
-                })
-            }
+        // What a closure lends to its future has to be said in a bound.
+        fn __lending<F>(__handler: F) -> F
+        where
+            F: for<'call> ::core::ops::Fn(
+                ::tightwire::Call<'call>,
+            ) -> ::tightwire::BoxFuture<'call, ::tightwire::AsyncAnswer>,
+        {
+            __handler
         }
-        ::tightwire::Tool::asynchronous(#name, __Handler(#clone))
+        #outer
+        ::tightwire::Tool::asynchronous(
+            #name,
+            __lending(move |__call| {
+                #inner
+                ::std::boxed::Box::pin(async move { #body })
+            }),
+        )
     })
+}
+
+/// What makes the state part of a handler, and of a future of it.
+fn shared_state(function: &Function) -> (Option<TokenStream>, Option<TokenStream>) {
+    let clone = function
+        .has_receiver()
+        .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);));
+    (clone.clone(), clone)
 }
 
 /// The type that the arguments are read into.
@@ -150,6 +151,10 @@ impl Arguments {
         let lifetime = borrows.then(|| quote!(<'line>));
         let members = arguments.iter().zip(&held).enumerate();
         let members = members.map(|(index, (argument, held))| member(index, argument, &held.ty));
+        let readable = held.iter().map(|held| {
+            let ty = &held.ty;
+            quote_spanned!(ty.span()=> __is::<#ty>();)
+        });
         let defaults = arguments.iter().zip(&held).enumerate();
         let defaults =
             defaults.filter_map(|(index, (argument, held))| default(index, argument, &held.ty));
@@ -159,6 +164,12 @@ impl Arguments {
                 #[serde(crate = "::tightwire::serde")]
                 #[schemars(crate = "::tightwire::schemars")]
                 struct __Arguments #lifetime { #(#members),* }
+            // Tells more plainly than the derived code what a type lacks.
+            #[allow(dead_code)]
+            fn __readable<'line>() {
+                fn __is<'line, T: ::tightwire::ToolArgument<'line>>() {}
+                #(#readable)*
+            }
                 #(#defaults)*
             }
         });

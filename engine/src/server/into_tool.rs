@@ -6,6 +6,9 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::{
     Server,
     prompt::Prompt,
@@ -40,6 +43,21 @@ pub trait IntoTool {
     /// Makes the tool.
     fn into_tool(self) -> Tool;
 }
+
+/// What can be an argument of a function with `#[tool]`, if it is lent the request for `'line`.
+///
+/// Implemented by all that serde reads and schemars describes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a tool",
+    label = "it cannot be read, or has no schema",
+    note = "derive both for it: `#[derive(Deserialize, JsonSchema)]`, from serde and schemars, or \
+            from `tightwire::serde` and `tightwire::schemars` with `#[serde(crate = \
+            \"tightwire::serde\")]` and `#[schemars(crate = \"tightwire::schemars\")]`"
+)]
+pub trait ToolArgument<'line>: Deserialize<'line> + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<'line, T: Deserialize<'line> + JsonSchema> ToolArgument<'line> for T {}
 
 /// What can be served as a prompt.
 ///

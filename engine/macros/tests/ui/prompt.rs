@@ -17,4 +17,9 @@ fn answer() -> u32 {
     42
 }
 
+#[prompt]
+async fn later() -> String {
+    String::new()
+}
+
 fn main() {}
