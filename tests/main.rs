@@ -33,6 +33,7 @@ mod pressure;
 mod prompts;
 mod resources;
 mod schema_suite;
+mod state;
 mod stdio;
 mod structured;
 mod subscriptions;

@@ -89,7 +89,7 @@ fn asynchronous(
         &quote!({ #answer }),
         &quote! {{
             let __name = ::std::string::String::from(__call.name());
-            let __answer: __Answer = ::std::boxed::Box::new(
+            let __answer: ::tightwire::AsyncAnswer = ::std::boxed::Box::new(
                 move |__reply| __reply.invalid_arguments(&__name, &__error),
             );
             __answer
