@@ -16,6 +16,7 @@ use tightwire::{
     codec::Ring,
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
+    tool,
 };
 use tightwire_tests::{Pair, call, listen, modern};
 
@@ -78,10 +79,20 @@ struct Sum {
     of: &'static str,
 }
 
+#[tool(name = "function.add")]
+fn add(a: f64, b: f64) -> f64 {
+    a + b
+}
+
+#[tool(name = "function.echo")]
+fn echo(message: &str) -> &str {
+    message
+}
+
 fn server() -> Server {
     let text =
         r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
-    let echo = Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
+    let raw_echo = Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
         let message = call.arguments().find("message");
         reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
     });
@@ -104,11 +115,13 @@ fn server() -> Server {
         })
         .tool(Tool::new("image", image))
         .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
-        .tool(echo.input_schema(text))
         .tool(
             Tool::new("strict", |_: Call<'_>, reply: Reply<'_>| reply.text("ok"))
                 .input_schema(STRICT),
         )
+        .tool(raw_echo.input_schema(text))
+        .tool(add)
+        .tool(echo)
         .tool(Tool::new("boom", boom))
         .tool(Tool::new("allocations", allocations))
 }
@@ -147,6 +160,14 @@ fn requests() -> Vec<(&'static str, String)> {
             call("three", "echo", &json!({ "message": escaped })),
         ),
         ("a strict schema", call(7, "strict", &strict())),
+        (
+            "add, a function",
+            call(1, "function.add", &json!({ "a": 2, "b": 3.5 })),
+        ),
+        (
+            "echo, a function",
+            call(2, "function.echo", &json!({ "message": escaped })),
+        ),
         ("boom", call(4, "boom", &json!({}))),
         (
             "structured content",
