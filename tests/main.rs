@@ -9,6 +9,7 @@ mod contents;
 mod context;
 mod deferred;
 mod definitions;
+mod described;
 mod elsewhere;
 mod ending;
 mod examples;

@@ -10,6 +10,8 @@
     clippy::pedantic
 )]
 
+use std::fmt::Display;
+
 use serde_json::json;
 use tightwire::{Server, prompt, resource, tool, tools};
 use tightwire_tests::{Pair, call, text};
@@ -113,6 +115,24 @@ impl Greeter {
     }
 }
 
+/// A state of any type
+struct Shelf<T>(T);
+
+#[tools]
+impl<T: Display + Send + Sync + 'static> Shelf<T> {
+    /// Show what is there
+    #[tightwire::tool]
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// Borrow what is there
+    #[tool]
+    fn label<'a>(&'a self, other: Option<&str>) -> &'a str {
+        if other.is_some() { "other" } else { "label" }
+    }
+}
+
 #[test]
 #[allow(deprecated)]
 fn the_expansion_is_clean() {
@@ -129,6 +149,7 @@ fn the_expansion_is_clean() {
         .tool(whisper)
         .tool(local)
         .tools(Greeter { greeting: "Hello" })
+        .tools(Shelf(7))
         .prompt(review)
         .prompt(decoys::ask)
         .resource(hello)
@@ -141,6 +162,8 @@ fn the_expansion_is_clean() {
         ("spell", json!({ "factorial": "abcd" }), "dcb"),
         ("whisper", json!({ "text": "A" }), "a"),
         ("local", json!({ "n": -1 }), "-1"),
+        ("show", json!({}), "7"),
+        ("label", json!({}), "label"),
         ("greet", json!({ "name": "Ada" }), "Hello, Ada!"),
     ];
     for (tool, arguments, said) in cases {

@@ -25,6 +25,8 @@ pub(crate) struct Options {
     hints: Vec<TokenStream>,
     /// The setters of the annotations of a resource.
     annotations: Vec<TokenStream>,
+    ttl_ms: Option<Expr>,
+    cache_scope: Option<Ident>,
     seen: Vec<Ident>,
 }
 
@@ -72,6 +74,8 @@ impl Kind {
                 "audience",
                 "priority",
                 "last_modified",
+                "ttl_ms",
+                "cache_scope",
                 "icon",
                 "meta",
                 "blocking",
@@ -93,14 +97,25 @@ impl Options {
         let setters = &self.setters;
         let hints = (!self.hints.is_empty()).then(|| {
             let hints = &self.hints;
-            quote!(.annotations(::tightwire::ToolAnnotations::default() #(#hints)*))
+            quote!(.annotations(::tightwire::ToolAnnotations::new() #(#hints)*))
         });
         let annotations = (!self.annotations.is_empty()).then(|| {
             let annotations = &self.annotations;
-            quote!(.annotations(::tightwire::Annotations::default() #(#annotations)*))
+            quote!(.annotations(::tightwire::Annotations::new() #(#annotations)*))
+        });
+        let cache = (self.ttl_ms.is_some() || self.cache_scope.is_some()).then(|| {
+            let ttl_ms = match &self.ttl_ms {
+                Some(ttl_ms) => quote!(#ttl_ms),
+                None => quote!(0),
+            };
+            let scope = match &self.cache_scope {
+                Some(scope) => quote!(#scope),
+                None => quote!(Private),
+            };
+            quote!(.cache(#ttl_ms, ::tightwire::CacheScope::#scope))
         });
         let blocking = self.blocking.map(|_| quote!(.blocking()));
-        quote!(#(#setters)* #hints #annotations #blocking)
+        quote!(#(#setters)* #hints #annotations #cache #blocking)
     }
 
     fn read_one(&mut self, kind: Kind, meta: &ParseNestedMeta<'_>) -> Result<()> {
@@ -134,10 +149,19 @@ impl Options {
                 let value = flag(meta)?;
                 self.hints.push(quote!(.#setter(#value)));
             }
-            "audience" | "priority" | "last_modified" => {
+            "audience" => {
+                let roles = audience(meta)?;
+                self.annotations.push(quote!(.audience(#roles)));
+            }
+            "priority" | "last_modified" => {
                 let setter = &meta.path;
                 let value: Expr = meta.value()?.parse()?;
                 self.annotations.push(quote!(.#setter(#value)));
+            }
+            "ttl_ms" => self.ttl_ms = Some(meta.value()?.parse()?),
+            "cache_scope" => {
+                let scopes = [("private", "Private"), ("public", "Public")];
+                self.cache_scope = Some(chosen(&meta.value()?.parse()?, &scopes)?);
             }
             "blocking" => {
                 if flag(meta)?.value {
@@ -180,17 +204,18 @@ fn icon(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     let mut source: Option<Expr> = None;
     let mut setters = TokenStream::new();
     meta.parse_nested_meta(|part| {
-        let setter = part.path.get_ident().map(ToString::to_string);
-        match setter.as_deref() {
-            Some("src") => source = Some(part.value()?.parse()?),
-            Some("mime_type" | "sizes" | "theme") => {
-                let setter = &part.path;
-                let value: Expr = part.value()?.parse()?;
-                setters.extend(quote!(.#setter(#value)));
-            }
-            _ => {
-                return Err(part.error("an icon has `src`, `mime_type`, `sizes` and `theme`"));
-            }
+        let setter = &part.path;
+        if setter.is_ident("src") {
+            source = Some(part.value()?.parse()?);
+        } else if setter.is_ident("mime_type") || setter.is_ident("size") {
+            let value: Expr = part.value()?.parse()?;
+            setters.extend(quote!(.#setter(#value)));
+        } else if setter.is_ident("theme") {
+            let themes = [("light", "Light"), ("dark", "Dark")];
+            let theme = chosen(&part.value()?.parse()?, &themes)?;
+            setters.extend(quote!(.theme(::tightwire::Theme::#theme)));
+        } else {
+            return Err(part.error("an icon has `src`, `mime_type`, `size` and `theme`"));
         }
         Ok(())
     })?;
@@ -198,6 +223,40 @@ fn icon(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
         Some(source) => Ok(quote!(::tightwire::Icon::new(#source) #setters)),
         None => Err(meta.error("an icon needs its `src`: `icon(src = \"https://..\")`")),
     }
+}
+
+/// `audience(user, assistant)`.
+fn audience(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    let mut roles = Vec::new();
+    meta.parse_nested_meta(|part| {
+        roles.push(if part.path.is_ident("user") {
+            quote!(::tightwire::Role::User)
+        } else if part.path.is_ident("assistant") {
+            quote!(::tightwire::Role::Assistant)
+        } else {
+            return Err(part.error("an audience is `user`, `assistant` or both"));
+        });
+        Ok(())
+    })?;
+    Ok(quote!(&[#(#roles),*]))
+}
+
+/// The variant that a text stands for.
+fn chosen(text: &LitStr, variants: &[(&str, &str)]) -> Result<Ident> {
+    let value = text.value();
+    let variant = variants.iter().find(|(name, _)| *name == value);
+    variant
+        .map(|(_, variant)| Ident::new(variant, text.span()))
+        .ok_or_else(|| {
+            let names: Vec<String> = variants
+                .iter()
+                .map(|(name, _)| format!("{name:?}"))
+                .collect();
+            syn::Error::new(
+                text.span(),
+                format_args!("this is one of {}", names.join(", ")),
+            )
+        })
 }
 
 /// A time such as `500ms`, `10s` or `2m`.

@@ -28,6 +28,8 @@ pub(crate) struct Argument {
     pub(crate) ty: Type,
     pub(crate) description: Option<TokenStream>,
     pub(crate) default: Option<Expr>,
+    /// The function that completes it.
+    pub(crate) complete: Option<Expr>,
     /// What serde and schemars are told of it, and the doc comments.
     pub(crate) attributes: Vec<Attribute>,
 }
@@ -91,6 +93,7 @@ impl Argument {
             ty: (*typed.ty).clone(),
             description,
             default: own.default,
+            complete: own.complete,
             attributes,
         })
     }
@@ -168,6 +171,7 @@ struct Own {
     name: Option<LitStr>,
     description: Option<Expr>,
     default: Option<Expr>,
+    complete: Option<Expr>,
 }
 
 impl Own {
@@ -185,10 +189,12 @@ impl Own {
                 self.description = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("default") {
                 self.default = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("complete") {
+                self.complete = Some(meta.value()?.parse()?);
             } else {
-                return Err(
-                    meta.error("`#[arg]` has no such option; it has name, description, default")
-                );
+                return Err(meta.error(
+                    "`#[arg]` has no such option; it has name, description, default, complete",
+                ));
             }
             Ok(())
         })

@@ -15,7 +15,7 @@ use syn::{Error, Result, spanned::Spanned};
 use crate::{
     function::{Function, Place, Problems, hidden},
     parameter::Argument,
-    text::{Form, Text},
+    text::{Form, Text, completers},
 };
 
 /// Checks what is special to prompts.
@@ -37,6 +37,7 @@ pub(crate) fn check(function: &Function) -> Result<()> {
 pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream {
     let name = function.name();
     let setters = function.setters();
+    let completers = completers(function);
     let arguments: Vec<&Argument> = function.arguments().collect();
     let declarations = arguments.iter().map(|argument| declaration(argument));
     let values = arguments.iter().enumerate().map(|(index, argument)| {
@@ -65,21 +66,20 @@ pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream 
             },
         )
         #(#declarations)*
+        #completers
         #setters
     })
 }
 
 fn declaration(argument: &Argument) -> TokenStream {
     let name = &argument.name;
-    let description = match &argument.description {
-        Some(text) => quote!(#text),
-        None => quote!(""),
-    };
-    if argument.default.is_some() || Text::of(&argument.ty).is_optional {
-        quote!(.optional(#name, #description))
-    } else {
-        quote!(.required(#name, #description))
-    }
+    let description = argument
+        .description
+        .as_ref()
+        .map(|text| quote!(.description(#text)));
+    let is_optional = argument.default.is_some() || Text::of(&argument.ty).is_optional;
+    let required = (!is_optional).then(|| quote!(.required()));
+    quote!(.argument(::tightwire::PromptArgument::new(#name) #description #required))
 }
 
 fn value(argument: &Argument) -> TokenStream {

@@ -13,7 +13,7 @@ use syn::{Error, LitStr, Result, spanned::Spanned};
 use crate::{
     function::{Function, Place, Problems, hidden},
     parameter::Argument,
-    text::Text,
+    text::{Text, completers},
 };
 
 /// Checks what is special to resources: each variable has its argument, and each argument its
@@ -55,6 +55,7 @@ pub(crate) fn check(function: &Function) -> Result<()> {
 pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream {
     let name = function.name();
     let setters = function.setters();
+    let completers = completers(function);
     let uri = &function.options.uri;
     let arguments: Vec<&Argument> = function.arguments().collect();
     let is_template = uri.as_ref().is_some_and(|uri| uri.value().contains('{'));
@@ -89,6 +90,7 @@ pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream 
                 #answer
             },
         )
+        #completers
         #setters
     })
 }

@@ -4,7 +4,20 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Type;
 
-use crate::parameter::{is_named, is_str, optional};
+use crate::{
+    function::Function,
+    parameter::{is_named, is_str, optional},
+};
+
+/// The setters of the functions that complete arguments.
+pub(crate) fn completers(function: &Function) -> TokenStream {
+    let completers = function.arguments().filter_map(|argument| {
+        let name = &argument.name;
+        let complete = argument.complete.as_ref()?;
+        Some(quote!(.complete(#name, #complete)))
+    });
+    quote!(#(#completers)*)
+}
 
 /// A type that a text is turned into.
 pub(crate) struct Text {

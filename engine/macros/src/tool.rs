@@ -12,13 +12,28 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{Type, spanned::Spanned};
+use syn::{Error, Result, Type, spanned::Spanned};
 
 use crate::{
-    function::{Function, Place, hidden},
+    function::{Function, Place, Problems, hidden},
     lifetimes,
     parameter::{Argument, Held},
 };
+
+/// Checks what is special to tools.
+pub(crate) fn check(function: &Function) -> Result<()> {
+    let mut problems = Problems::default();
+    for complete in function
+        .arguments()
+        .filter_map(|argument| argument.complete.as_ref())
+    {
+        problems.add(Error::new_spanned(
+            complete,
+            "the arguments of tools are not completed: those of prompts and templates are",
+        ));
+    }
+    problems.none()
+}
 
 /// The tool as an expression.
 pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream {

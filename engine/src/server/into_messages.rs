@@ -3,16 +3,32 @@
 use std::{any::Any, borrow::Cow, fmt};
 
 use super::prompt::PromptReply;
-use crate::error::RpcError;
+use crate::{
+    error::RpcError,
+    model::{content::Content, prompt::PromptMessage},
+};
 
-/// What a function with `#[prompt]` may return: a text, which becomes one message of the user, or
-/// a `Result` of it.
+/// What a function with `#[prompt]` may return: a text or a [`Content`], which become one message
+/// of the user; messages, one or several; or a `Result` of any of these.
+///
+/// ```
+/// use tightwire::{PromptMessage, prompt};
+///
+/// #[prompt]
+/// fn riddle() -> [PromptMessage; 2] {
+///     [
+///         PromptMessage::user("What has keys and opens no lock?"),
+///         PromptMessage::assistant("Let me think."),
+///     ]
+/// }
+/// ```
 ///
 /// An error is a JSON-RPC error: an [`RpcError`] as it is, any other as -32603 with its text.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the messages of a prompt",
     label = "a prompt does not return this",
-    note = "return a text, or a `Result` of one; or write `Prompt::new(name, handler)`"
+    note = "return a text, a `Content`, one or several `PromptMessage`s, or a `Result` of these; \
+            or write `Prompt::new(name, handler)`"
 )]
 pub trait IntoMessages {
     /// Answers the request.
@@ -34,6 +50,30 @@ impl IntoMessages for String {
 impl IntoMessages for Cow<'_, str> {
     fn reply(self, reply: PromptReply<'_>) {
         reply.user_text(self);
+    }
+}
+
+impl IntoMessages for Content {
+    fn reply(self, reply: PromptReply<'_>) {
+        reply.messages(&[PromptMessage::user(self)]);
+    }
+}
+
+impl IntoMessages for PromptMessage {
+    fn reply(self, reply: PromptReply<'_>) {
+        reply.messages(&[self]);
+    }
+}
+
+impl IntoMessages for Vec<PromptMessage> {
+    fn reply(self, reply: PromptReply<'_>) {
+        reply.messages(&self);
+    }
+}
+
+impl<const N: usize> IntoMessages for [PromptMessage; N] {
+    fn reply(self, reply: PromptReply<'_>) {
+        reply.messages(&self);
     }
 }
 
