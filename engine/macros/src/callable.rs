@@ -143,19 +143,22 @@ fn pointer(function: &Function, item: &ItemFn) -> Pointer {
             wrapper: None,
         };
     }
+    // A future that borrows nothing lives as long as it likes.
+    let (call, generics) = if types.clone().any(lifetimes::has_lifetime) {
+        (quote!('call), quote!(<'call>))
+    } else {
+        (quote!('static), quote!())
+    };
     let types: Vec<Type> = types.map(borrowed_for_the_call).collect();
     let returned = lifetimes::with_lifetime(&function.returned, "'static");
-    let future = quote! {
-        ::core::pin::Pin<::std::boxed::Box<
-            dyn ::core::future::Future<Output = #returned> + ::core::marker::Send + 'call,
-        >>
-    };
+    let future = quote!(::tightwire::BoxFuture<#call, #returned>);
     let values: Vec<Ident> = (0..types.len()).map(hidden).collect();
+    let bound = (!generics.is_empty()).then(|| quote!(for #generics));
     Pointer {
-        ty: quote!(for<'call> fn(#(#types),*) -> #future),
+        ty: quote!(#bound fn(#(#types),*) -> #future),
         function: quote!(__boxed),
         wrapper: Some(quote! {
-            fn __boxed<'call>(#(#values: #types),*) -> #future {
+            fn __boxed #generics(#(#values: #types),*) -> #future {
                 ::std::boxed::Box::pin(#ident(#(#values),*))
             }
         }),

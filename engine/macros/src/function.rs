@@ -69,6 +69,13 @@ impl Function {
                 "an `async fn` runs on the executor and cannot be `blocking`: leave out one of both",
             ));
         }
+        if let (Some(span), None, None) = (options.timeout, options.blocking, signature.asyncness) {
+            problems.add(Error::new(
+                span,
+                "a function in the loop cannot be interrupted: add `blocking`, or make it an \
+                 `async fn`",
+            ));
+        }
         problems.none()?;
         Ok(Self {
             kind,

@@ -104,7 +104,7 @@ use crate::{
 /// | `icon = "https://.."`, `icon(src = "..", mime_type = "..", size = "48x48", theme = "dark")` | an icon, each time |
 /// | `meta = "{..}"` | `_meta`, an object of JSON |
 /// | `blocking` | it runs on a thread of the pool, and may wait |
-/// | `timeout = "10s"` | how long it may take, in `ms`, `s`, `m` or `h` |
+/// | `timeout = "10s"` | how long it may take, in `ms`, `s`, `m` or `h`, if it is `blocking` or an `async fn` |
 ///
 /// An `async fn` runs on the `Server::executor`; what it returns cannot borrow from its arguments.
 /// Called as a function it gives its future in a box.

@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) description: Option<Expr>,
     pub(crate) uri: Option<LitStr>,
     pub(crate) blocking: Option<Span>,
+    /// Where the timeout is given.
+    pub(crate) timeout: Option<Span>,
     /// The setters that are called on the definition, with their arguments.
     setters: Vec<TokenStream>,
     /// The setters of the annotations of a tool.
@@ -169,6 +171,7 @@ impl Options {
                 }
             }
             _ => {
+                self.timeout = Some(meta.path.segments[0].ident.span());
                 let timeout = milliseconds(&meta.value()?.parse()?)?;
                 self.setters
                     .push(quote!(.timeout(::core::time::Duration::from_millis(#timeout))));

@@ -112,22 +112,13 @@ fn asynchronous(
     );
     let (outer, inner) = shared_state(function);
     quote!({
-        // What a closure lends to its future has to be said in a bound.
-        fn __lending<F>(__handler: F) -> F
-        where
-            F: for<'call> ::core::ops::Fn(
-                ::tightwire::Call<'call>,
-            ) -> ::tightwire::BoxFuture<'call, ::tightwire::AsyncAnswer>,
-        {
-            __handler
-        }
         #outer
         ::tightwire::Tool::asynchronous(
             #name,
-            __lending(move |__call| {
+            move |__call: ::tightwire::Call<'_>| {
                 #inner
                 ::std::boxed::Box::pin(async move { #body })
-            }),
+            },
         )
     })
 }

@@ -13,6 +13,22 @@ fn twice() {}
 #[tool(timeout = "soon")]
 fn soon() {}
 
+#[tool(timeout = "10s")]
+fn unbounded() {}
+
+#[tool(icon(src = "a", theme = "blue"))]
+fn blue() {}
+
+#[resource(uri = "x://z", audience(nobody))]
+fn nobody() -> &'static str {
+    ""
+}
+
+#[tool]
+fn completed(#[arg(complete = unknown)] text: &str) -> &str {
+    text
+}
+
 #[tool(icon(mime_type = "image/png"))]
 fn icon() {}
 
