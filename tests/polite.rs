@@ -116,7 +116,7 @@ impl Greeter {
 }
 
 /// A state of any type
-struct Shelf<T>(T);
+struct Shelf<T>(T, String);
 
 #[tools]
 impl<T: Display + Send + Sync + 'static> Shelf<T> {
@@ -126,10 +126,10 @@ impl<T: Display + Send + Sync + 'static> Shelf<T> {
         self.0.to_string()
     }
 
-    /// Borrow what is there
+    /// Lend what is there
     #[tool]
     fn label<'a>(&'a self, other: Option<&str>) -> &'a str {
-        if other.is_some() { "other" } else { "label" }
+        if other.is_some() { "other" } else { &self.1 }
     }
 }
 
@@ -149,7 +149,7 @@ fn the_expansion_is_clean() {
         .tool(whisper)
         .tool(local)
         .tools(Greeter { greeting: "Hello" })
-        .tools(Shelf(7))
+        .tools(Shelf(7, "label".to_owned()))
         .prompt(review)
         .prompt(decoys::ask)
         .resource(hello)
