@@ -1,4 +1,4 @@
-//! Prompts whose arguments or messages are no text.
+//! Prompts whose arguments are no text, and one that is asynchronous.
 
 use tightwire::prompt;
 
@@ -10,11 +10,6 @@ fn number(count: u32) -> String {
 #[prompt]
 fn numbers(text: &str, counts: Option<Vec<u32>>) -> String {
     format!("{text} {counts:?}")
-}
-
-#[prompt]
-fn answer() -> u32 {
-    42
 }
 
 #[prompt]

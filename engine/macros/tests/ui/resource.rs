@@ -22,9 +22,4 @@ fn open(id: &str) -> String {
     id.to_owned()
 }
 
-#[resource(uri = "notes://number")]
-fn number() -> u32 {
-    42
-}
-
 fn main() {}
