@@ -251,3 +251,23 @@ fn arguments_and_variables_are_completed() {
         assert_eq!(completion["values"], json!(["Esperanto"]));
     }
 }
+
+#[test]
+fn functions_come_while_the_server_serves() {
+    let mut server = Server::new("pair", "1.2.3").executor(drop);
+    let handle = server.handle();
+    let mut pair = Pair::new(server);
+    handle.add_tool(weather).expect("the tool is new");
+    handle.add_prompt(look).expect("the prompt is new");
+    handle.add_resource(dot).expect("the resource is new");
+    handle.add_resource(pages).expect("the template is new");
+    pair.poll();
+    for (method, list, name) in [
+        ("tools/list", "tools", "weather"),
+        ("prompts/list", "prompts", "look"),
+        ("resources/list", "resources", "dot"),
+        ("resources/templates/list", "resourceTemplates", "pages"),
+    ] {
+        assert_eq!(ask(&mut pair, method, json!({}))[list][0]["name"], name);
+    }
+}

@@ -16,7 +16,6 @@ use tightwire::{
     codec::Ring,
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
-    tool,
 };
 use tightwire_tests::{Pair, call, listen, modern};
 
@@ -79,20 +78,25 @@ struct Sum {
     of: &'static str,
 }
 
-#[tool(name = "function.add")]
-fn add(a: f64, b: f64) -> f64 {
-    a + b
-}
+/// In a module of their own, so that variables here may have their names.
+mod functions {
+    use tightwire::tool;
 
-#[tool(name = "function.echo")]
-fn echo(message: &str) -> &str {
-    message
+    #[tool(name = "function.add")]
+    pub(crate) fn add(a: f64, b: f64) -> f64 {
+        a + b
+    }
+
+    #[tool(name = "function.echo")]
+    pub(crate) fn echo(message: &str) -> &str {
+        message
+    }
 }
 
 fn server() -> Server {
     let text =
         r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
-    let raw_echo = Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
+    let echo = Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
         let message = call.arguments().find("message");
         reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
     });
@@ -119,9 +123,9 @@ fn server() -> Server {
             Tool::new("strict", |_: Call<'_>, reply: Reply<'_>| reply.text("ok"))
                 .input_schema(STRICT),
         )
-        .tool(raw_echo.input_schema(text))
-        .tool(add)
-        .tool(echo)
+        .tool(echo.input_schema(text))
+        .tool(functions::add)
+        .tool(functions::echo)
         .tool(Tool::new("boom", boom))
         .tool(Tool::new("allocations", allocations))
 }
