@@ -78,6 +78,21 @@ struct Sum {
     of: &'static str,
 }
 
+/// In a module of their own, so that variables here may have their names.
+mod functions {
+    use tightwire::tool;
+
+    #[tool(name = "function.add")]
+    pub(crate) fn add(a: f64, b: f64) -> f64 {
+        a + b
+    }
+
+    #[tool(name = "function.echo")]
+    pub(crate) fn echo(message: &str) -> &str {
+        message
+    }
+}
+
 fn server() -> Server {
     let text =
         r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#;
@@ -104,11 +119,13 @@ fn server() -> Server {
         })
         .tool(Tool::new("image", image))
         .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
-        .tool(echo.input_schema(text))
         .tool(
             Tool::new("strict", |_: Call<'_>, reply: Reply<'_>| reply.text("ok"))
                 .input_schema(STRICT),
         )
+        .tool(echo.input_schema(text))
+        .tool(functions::add)
+        .tool(functions::echo)
         .tool(Tool::new("boom", boom))
         .tool(Tool::new("allocations", allocations))
 }
@@ -147,6 +164,14 @@ fn requests() -> Vec<(&'static str, String)> {
             call("three", "echo", &json!({ "message": escaped })),
         ),
         ("a strict schema", call(7, "strict", &strict())),
+        (
+            "add, a function",
+            call(1, "function.add", &json!({ "a": 2, "b": 3.5 })),
+        ),
+        (
+            "echo, a function",
+            call(2, "function.echo", &json!({ "message": escaped })),
+        ),
         ("boom", call(4, "boom", &json!({}))),
         (
             "structured content",

@@ -4,23 +4,21 @@
 //! handshake revisions before it, on one connection at the same time.
 //!
 //! ```no_run
-//! use tightwire::{Server, schemars::JsonSchema, serde::Deserialize};
+//! use tightwire::{Server, tool};
 //!
-//! #[derive(Deserialize, JsonSchema)]
-//! #[serde(crate = "tightwire::serde")]
-//! #[schemars(crate = "tightwire::schemars")]
-//! struct Add {
-//!     a: f64,
-//!     b: f64,
+//! /// Add two numbers
+//! #[tool]
+//! fn add(a: f64, b: f64) -> f64 {
+//!     a + b
 //! }
 //!
 //! fn main() -> tightwire::Result<()> {
-//!     Server::new("demo", "1.0.0")
-//!         .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
-//!         .serve_stdio()
+//!     Server::new("demo", "1.0.0").tool(add).serve_stdio()
 //! }
 //! ```
 //!
+//! - [`macro@tool`], [`macro@prompt`] and [`macro@resource`] make functions what is served,
+//!   [`macro@tools`] the methods of a state. All that they do can be written without them.
 //! - [`Server`] is the builder; [`Tool`], [`Resource`], [`ResourceTemplate`] and [`Prompt`] are
 //!   what it serves.
 //! - A tool's function gets a [`Call`], borrowed from the receive buffer, and a [`Reply`] that is
@@ -71,7 +69,10 @@ pub use server::{
     handler::{Call, ToolHandler},
     hook::{Ending, Finished, Hook},
     hub::Handle,
+    into_contents::IntoContents,
+    into_messages::IntoMessages,
     into_reply::{IntoReply, Json},
+    into_tool::{AnyResource, IntoPrompt, IntoResource, IntoTool, ToolArgument, Tools},
     job::Job,
     metrics::{Metrics, SeriesSnapshot},
     pages::ListKind,
@@ -86,6 +87,7 @@ pub use transport::memory::Memory;
 pub use schemars;
 pub use serde;
 pub use tightwire_codec as codec;
+pub use tightwire_macros::{prompt, resource, tool, tools};
 
 /// The code in README, compiled.
 #[cfg(doctest)]

@@ -17,11 +17,10 @@ use std::{
 
 use super::{
     connection::ServerConnection,
-    prompt::Prompt,
+    into_tool::{AnyResource, IntoPrompt, IntoResource, IntoTool},
     registry::{Parts, Registry},
-    resource::{Resource, ResourceTemplate},
+    resource::ResourceTemplate,
     ticket::{Completions, lock},
-    tool::Tool,
 };
 use crate::{
     error::{Error, Result},
@@ -61,13 +60,14 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Adds a tool.
+    /// Adds a tool: a [`Tool`](crate::Tool), or a function with `#[tool]`.
     ///
     /// # Errors
     ///
     /// [`Error::NotServing`] before the server is frozen and after it is gone; otherwise as
     /// [`Server::freeze`](crate::Server::freeze). After an error nothing has changed.
-    pub fn add_tool(&self, tool: Tool) -> Result<()> {
+    pub fn add_tool(&self, tool: impl IntoTool) -> Result<()> {
+        let tool = tool.into_tool();
         self.add(List::Tools, |parts| parts.tools.push(tool))
     }
 
@@ -82,13 +82,19 @@ impl Handle {
         })
     }
 
-    /// Adds a resource.
+    /// Adds a resource, or a template after those that are there: a [`Resource`](crate::Resource),
+    /// a [`ResourceTemplate`], or a function with `#[resource]`.
     ///
     /// # Errors
     ///
     /// As [`Handle::add_tool`].
-    pub fn add_resource(&self, resource: Resource) -> Result<()> {
-        self.add(List::Resources, |parts| parts.resources.push(resource))
+    pub fn add_resource(&self, resource: impl IntoResource) -> Result<()> {
+        match resource.into_resource() {
+            AnyResource::Resource(resource) => {
+                self.add(List::Resources, |parts| parts.resources.push(resource))
+            }
+            AnyResource::Template(template) => self.add_resource_template(template),
+        }
     }
 
     /// Removes the resource of this URI. Whether there was one. Subscriptions to it stay.
@@ -126,12 +132,13 @@ impl Handle {
         })
     }
 
-    /// Adds a prompt.
+    /// Adds a prompt: a [`Prompt`](crate::Prompt), or a function with `#[prompt]`.
     ///
     /// # Errors
     ///
     /// As [`Handle::add_tool`].
-    pub fn add_prompt(&self, prompt: Prompt) -> Result<()> {
+    pub fn add_prompt(&self, prompt: impl IntoPrompt) -> Result<()> {
+        let prompt = prompt.into_prompt();
         self.add(List::Prompts, |parts| parts.prompts.push(prompt))
     }
 

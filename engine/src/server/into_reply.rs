@@ -11,6 +11,12 @@ use crate::model::content::Content;
 /// What a typed tool may return.
 ///
 /// A `Result` whose error displays makes the error a tool execution error.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a tool",
+    label = "a tool does not return this",
+    note = "return a text, a number, a `bool`, nothing, a `Content` or several, `Json` of a type, \
+            or a `Result` of one of these; or write `Tool::new(name, handler)`"
+)]
 pub trait IntoReply {
     /// Answers the call.
     fn reply(self, reply: Reply<'_>);

@@ -61,7 +61,10 @@ pub(crate) mod executor;
 pub(crate) mod handler;
 pub(crate) mod hook;
 pub(crate) mod hub;
+pub(crate) mod into_contents;
+pub(crate) mod into_messages;
 pub(crate) mod into_reply;
+pub(crate) mod into_tool;
 pub(crate) mod job;
 mod legacy;
 mod log;
@@ -91,10 +94,10 @@ use self::{
     hook::{Hook, Hooks},
     hub::{Handle, Hub},
     into_reply::IntoReply,
+    into_tool::{AnyResource, IntoPrompt, IntoResource, IntoTool, Tools},
     pages::ListSettings,
-    prompt::Prompt,
     registry::{Parts, Registry},
-    resource::{Resource, ResourceTemplate},
+    resource::ResourceTemplate,
     tool::Tool,
 };
 use crate::{
@@ -201,11 +204,36 @@ impl Server {
         self
     }
 
-    /// Adds a tool.
+    /// Adds a tool: a [`Tool`], or a function with `#[tool]`.
     #[must_use]
-    pub fn tool(mut self, tool: Tool) -> Self {
-        self.parts.tools.push(tool);
+    pub fn tool(mut self, tool: impl IntoTool) -> Self {
+        self.parts.tools.push(tool.into_tool());
         self
+    }
+
+    /// Adds the tools, prompts and resources that are methods of a state: a type with a
+    /// `#[tools] impl`, or an [`Arc`] of one where others hold the state too.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use tightwire::{Server, tools};
+    ///
+    /// struct Counter(AtomicU64);
+    ///
+    /// #[tools]
+    /// impl Counter {
+    ///     /// Count one up
+    ///     #[tool]
+    ///     fn count(&self) -> u64 {
+    ///         self.0.fetch_add(1, Ordering::Relaxed)
+    ///     }
+    /// }
+    ///
+    /// let server = Server::new("demo", "1.0.0").tools(Counter(AtomicU64::new(0)));
+    /// ```
+    #[must_use]
+    pub fn tools(self, state: impl Tools) -> Self {
+        Arc::new(state).add_to(self)
     }
 
     /// Adds a tool that is a function over a type: see [`Tool::typed`].
@@ -223,10 +251,14 @@ impl Server {
         self.tool(Tool::typed(name, function).description(description))
     }
 
-    /// Adds a resource.
+    /// Adds a resource, or a template of resources: a [`Resource`](crate::Resource), a
+    /// [`ResourceTemplate`], or a function with `#[resource]`.
     #[must_use]
-    pub fn resource(mut self, resource: Resource) -> Self {
-        self.parts.resources.push(resource);
+    pub fn resource(mut self, resource: impl IntoResource) -> Self {
+        match resource.into_resource() {
+            AnyResource::Resource(resource) => self.parts.resources.push(resource),
+            AnyResource::Template(template) => self.parts.templates.push(template),
+        }
         self
     }
 
@@ -237,10 +269,10 @@ impl Server {
         self
     }
 
-    /// Adds a prompt.
+    /// Adds a prompt: a [`Prompt`](crate::Prompt), or a function with `#[prompt]`.
     #[must_use]
-    pub fn prompt(mut self, prompt: Prompt) -> Self {
-        self.parts.prompts.push(prompt);
+    pub fn prompt(mut self, prompt: impl IntoPrompt) -> Self {
+        self.parts.prompts.push(prompt.into_prompt());
         self
     }
 

@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
+use tightwire_codec::DeserializeError;
 
 use super::{
     executor::{AsyncAnswer, AsyncFunction, BoxFuture},
@@ -131,15 +132,42 @@ impl Tool {
     {
         let handler = move |call: Call<'_>, reply: Reply<'_>| match call.parse::<A>() {
             Ok(arguments) => function(arguments).reply(reply),
-            Err(error) => reply.error(format_args!(
-                "Invalid arguments for {}: {error}",
-                call.name()
-            )),
+            Err(error) => reply.invalid_arguments(call.name(), &error),
         };
-        let mut tool =
-            Self::new(name, handler).input_schema(schema_of::<A>(SchemaSettings::for_deserialize));
-        tool.definition.output_schema = R::output_schema().map(one_line);
-        tool
+        Self::new(name, handler).takes::<A>().returns::<R>()
+    }
+
+    /// Sets the input schema to that of a type, for a tool whose handler reads its arguments with
+    /// [`Call::parse`]. Unlike that of [`Tool::typed`] the type may borrow from the call.
+    ///
+    /// ```
+    /// use tightwire::{Call, Reply, Tool, schemars, serde};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// #[serde(crate = "tightwire::serde")]
+    /// #[schemars(crate = "tightwire::schemars")]
+    /// struct Echo<'a> {
+    ///     message: &'a str,
+    /// }
+    ///
+    /// let echo = Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
+    ///     match call.parse::<Echo<'_>>() {
+    ///         Ok(arguments) => reply.text(arguments.message),
+    ///         Err(error) => reply.invalid_arguments(call.name(), &error),
+    ///     }
+    /// })
+    /// .takes::<Echo<'_>>();
+    /// ```
+    #[must_use]
+    pub fn takes<A: JsonSchema>(self) -> Self {
+        self.input_schema(schema_of::<A>(SchemaSettings::for_deserialize))
+    }
+
+    /// Sets the output schema to that of a type, if it has one.
+    #[must_use]
+    pub fn returns<R: IntoReply>(mut self) -> Self {
+        self.definition.output_schema = R::output_schema().map(one_line);
+        self
     }
 
     /// Sets the input schema: JSON Schema 2020-12, of type object. It is checked when the server
@@ -188,6 +216,14 @@ impl Tool {
 
 described!(Tool);
 illustrated!(Tool);
+
+impl Reply<'_> {
+    /// Answers with a tool execution error: the arguments fit the input schema, but not the type
+    /// that [`Call::parse`](crate::Call::parse) read them into.
+    pub fn invalid_arguments(self, tool: &str, error: &DeserializeError) {
+        self.error(format_args!("Invalid arguments for {tool}: {error}"));
+    }
+}
 
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
