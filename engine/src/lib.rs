@@ -36,6 +36,7 @@ mod model;
 mod protocol;
 #[cfg(unix)]
 mod provider;
+mod random;
 pub mod schema;
 mod server;
 mod transport;

@@ -31,6 +31,7 @@ use crate::{
         uri_template::UriTemplate,
     },
     protocol::{hash::PerfectMap, version::ProtocolVersion},
+    random,
     schema::{Compiler, Schema},
 };
 
@@ -436,9 +437,7 @@ fn check_completers(name: &str, completable: &Completable<'_>) -> Result<()> {
 
 /// A random key to seal with.
 fn random_key() -> Result<[u8; 32]> {
-    let mut key = [0; 32];
-    getrandom::fill(&mut key).map_err(|error| Error::io("drawing a random key")(error.into()))?;
-    Ok(key)
+    random::key().map_err(Error::io("drawing a random key"))
 }
 
 fn table<T>(
