@@ -203,22 +203,32 @@ static ESCAPES: [u64; 256] = {
 
 /// How many bytes are looked at together: the compiler makes vector instructions of it.
 const BLOCK: usize = 32;
+/// So many blocks are looked at before they are copied: 16 KiB.
+const PIECE_BLOCKS: usize = 16 * 1024 / BLOCK;
 /// What a block may grow to.
 const BLOCK_ESCAPED: usize = BLOCK * 6 + 8;
 
 /// Escapes a text. Runs of blocks that need no escape are copied at once; of any other block each
 /// byte is looked up and put behind the last without a branch, since where quotes and line ends
 /// stand cannot be foretold.
+///
+/// A long text is looked at and copied piece by piece, each while the cache has it.
 fn escape(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
+    out.reserve(rest.len());
     while !rest.is_empty() {
         let (blocks, tail) = rest.as_chunks::<BLOCK>();
-        let clean = blocks
+        let piece = &blocks[..blocks.len().min(PIECE_BLOCKS)];
+        let clean = piece
             .iter()
             .position(|block| !is_clean(block))
-            .unwrap_or(blocks.len());
-        let (clean, dirty) = rest.split_at(clean * BLOCK);
-        out.extend_from_slice(clean);
+            .unwrap_or(piece.len());
+        let (copied, dirty) = rest.split_at(clean * BLOCK);
+        out.extend_from_slice(copied);
+        if clean == PIECE_BLOCKS {
+            rest = dirty;
+            continue;
+        }
         if dirty.len() == tail.len() && is_clean(tail) {
             out.extend_from_slice(tail);
             return;
