@@ -40,5 +40,6 @@ mod stdio;
 mod structured;
 mod subscriptions;
 mod task_input;
+mod task_life;
 mod tasks;
 mod templates;

@@ -12,8 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tightwire::{
-    AsyncAnswer, BoxFuture, Call, Context, Finished, Hook, Limits, LogLevel, MemoryTaskStore,
-    Reply, RpcError, Server, TaskOptions, TaskRecord, TaskStore, TaskStoreFull, TaskSupport, Tool,
+    AsyncAnswer, BoxFuture, Call, Context, LogLevel, Reply, RpcError, Server, TaskSupport, Tool,
 };
 use tightwire_tests::{
     Held, Pair, Stepped, call, cancelled, legacy, modern, modern_meta, modern_result, refusal,
@@ -25,18 +24,18 @@ const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The `_meta` of a client that knows tasks.
-fn meta() -> Value {
+pub(crate) fn meta() -> Value {
     let mut meta = modern_meta();
     meta[CAPABILITIES] = json!({ "extensions": { EXTENSION: {} } });
     meta
 }
 
-fn start(id: impl Into<Value>, tool: &str) -> String {
+pub(crate) fn start(id: impl Into<Value>, tool: &str) -> String {
     let params = json!({ "name": tool, "_meta": meta() });
     modern(id, "tools/call", params)
 }
 
-fn about(method: &str, task: &Value) -> String {
+pub(crate) fn about(method: &str, task: &Value) -> String {
     let mut params = json!({ "taskId": task, "_meta": meta() });
     if method == "tasks/update" {
         params["inputResponses"] = json!({});
@@ -44,12 +43,15 @@ fn about(method: &str, task: &Value) -> String {
     modern(9, method, params)
 }
 
-fn tool(name: &str, handler: impl Fn(Call<'_>, Reply<'_>) + Send + Sync + 'static) -> Tool {
+pub(crate) fn tool(
+    name: &str,
+    handler: impl Fn(Call<'_>, Reply<'_>) + Send + Sync + 'static,
+) -> Tool {
     Tool::new(name, handler).task(TaskSupport::Optional)
 }
 
 /// A tool that answers after so many milliseconds.
-fn nap(name: &str, ms: u64) -> Tool {
+pub(crate) fn nap(name: &str, ms: u64) -> Tool {
     tool(name, move |_, reply| {
         reply.after(Duration::from_millis(ms), |reply| reply.text("slept"));
     })
@@ -57,7 +59,7 @@ fn nap(name: &str, ms: u64) -> Tool {
 
 /// Calls a tool and gives the id of the task that comes of it.
 #[track_caller]
-fn task(server: &mut Stepped, tool: &str) -> Value {
+pub(crate) fn task(server: &mut Stepped, tool: &str) -> Value {
     let answer = server.ask(&start(1, tool));
     assert_eq!(answer["result"]["resultType"], "task", "{answer}");
     answer["result"]["taskId"].clone()
@@ -65,14 +67,14 @@ fn task(server: &mut Stepped, tool: &str) -> Value {
 
 /// What has become of a task.
 #[track_caller]
-fn get(server: &mut Stepped, task: &Value) -> Value {
+pub(crate) fn get(server: &mut Stepped, task: &Value) -> Value {
     let answer = server.ask(&about("tasks/get", task));
     assert_eq!(answer["result"]["resultType"], "complete", "{answer}");
     answer["result"].clone()
 }
 
 #[track_caller]
-fn status(server: &mut Stepped, task: &Value) -> String {
+pub(crate) fn status(server: &mut Stepped, task: &Value) -> String {
     get(server, task)["status"].as_str().unwrap().to_owned()
 }
 
@@ -459,88 +461,6 @@ fn blocking_and_asynchronous_functions_work_on_tasks() {
 }
 
 #[test]
-fn a_function_that_takes_too_long_fails_its_task() {
-    let held = Held::default();
-    let hold = held.tool().timeout(Duration::from_millis(300));
-    let mut server = Stepped::new(server().tool(hold.task(TaskSupport::Optional)));
-    let id = task(&mut server, "hold");
-    let ticket = held.next();
-    assert_eq!(server.due_in_ms(), Some(300));
-    server.pass_ms(299);
-    assert_eq!(status(&mut server, &id), "working");
-    server.pass_ms(1);
-    let got = get(&mut server, &id);
-    assert_eq!(got["status"], "failed");
-    let message = "no answer within 300 ms";
-    assert_eq!(got["error"], json!({ "code": -32603, "message": message }));
-    assert!(ticket.is_cancelled());
-}
-
-#[test]
-fn a_task_is_forgotten_when_its_life_is_over() {
-    let held = Held::default();
-    let options = TaskOptions::new(TaskSupport::Optional)
-        .ttl(Duration::from_secs(2))
-        .poll_interval(Duration::from_millis(50));
-    let hold = held.tool().task(options.clone());
-    let long = nap("long", 0).task(options.ttl(Duration::from_secs(1_000_000)));
-    let limits = Limits {
-        task_ms_max: 10_000,
-        ..Limits::default()
-    };
-    let mut server = Stepped::new(server().limits(limits).tool(hold).tool(long));
-    let id = task(&mut server, "hold");
-    let got = get(&mut server, &id);
-    assert_eq!(
-        (&got["ttlMs"], &got["pollIntervalMs"]),
-        (&json!(2_000), &json!(50))
-    );
-    let ticket = held.next();
-    assert_eq!(server.due_in_ms(), Some(2_000));
-    server.pass_ms(1_999);
-    assert_eq!(status(&mut server, &id), "working");
-    server.pass_ms(1);
-    let answer = server.ask(&about("tasks/get", &id));
-    assert_eq!(refusal(&answer).code, -32602);
-    assert!(ticket.is_cancelled());
-    ticket.answer(|reply| reply.text("too late"));
-    server.completed();
-    let answer = server.ask(&about("tasks/get", &id));
-    assert_eq!(refusal(&answer).code, -32602);
-    assert_eq!(server.due_in_ms(), None);
-    // No tool may have it longer than the limit.
-    let id = task(&mut server, "long");
-    assert_eq!(get(&mut server, &id)["ttlMs"], 10_000);
-}
-
-#[test]
-fn tasks_and_their_bytes_are_limited() {
-    let limits = Limits {
-        tasks_max: 2,
-        task_bytes_max: 4_000,
-        task_ms_max: 1_000,
-        ..Limits::default()
-    };
-    let held = Held::default();
-    let hold = held.tool().task(TaskSupport::Optional);
-    let mut server = Stepped::new(server().limits(limits).tool(hold));
-    let first = task(&mut server, "hold");
-    let arguments = json!({ "long": "x".repeat(4_000) });
-    let params = json!({ "name": "hold", "arguments": arguments, "_meta": meta() });
-    let answer = server.ask(&modern(2, "tools/call", params));
-    assert_eq!(refusal(&answer).head(), (Some(json!(2)), -32603));
-    task(&mut server, "hold");
-    let answer = server.ask(&start(3, "hold"));
-    assert_eq!(refusal(&answer).head(), (Some(json!(3)), -32603));
-    held.next().answer(|reply| reply.text(&"x".repeat(4_000)));
-    let got = get(&mut server, &first);
-    assert_eq!(got["status"], "failed");
-    assert_eq!(got["error"]["message"], "there is no room for the result");
-    server.pass_ms(1_000);
-    task(&mut server, "hold");
-}
-
-#[test]
 fn progress_is_told_with_the_status_and_nothing_is_sent() {
     let work = tool("work", move |call, reply| {
         let context: &Context<'_> = call.context();
@@ -588,114 +508,4 @@ fn an_inline_function_must_not_wait_and_does_not() {
     let id = task(&mut server, "wait");
     let got = get(&mut server, &id);
     assert_eq!(got["result"]["content"][0]["text"], "false");
-}
-
-/// A store that notes what it is given to keep.
-struct NotingStore {
-    inner: MemoryTaskStore,
-    inserted: Arc<Mutex<Vec<(String, TaskRecord)>>>,
-}
-
-impl TaskStore for NotingStore {
-    fn insert(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
-        let mut inserted = self.inserted.lock().unwrap();
-        inserted.push((id.to_owned(), task.clone()));
-        self.inner.insert(id, task)
-    }
-
-    fn load(&self, id: &str) -> Option<TaskRecord> {
-        self.inner.load(id)
-    }
-
-    fn store(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
-        self.inner.store(id, task)
-    }
-
-    fn sweep(&self, now_unix_ms: u64) -> Vec<String> {
-        self.inner.sweep(now_unix_ms)
-    }
-
-    fn next_expiry_unix_ms(&self) -> Option<u64> {
-        self.inner.next_expiry_unix_ms()
-    }
-}
-
-#[test]
-fn a_store_of_ones_own_keeps_the_tasks_of_each_principal_apart() {
-    let inserted = Arc::default();
-    let store = NotingStore {
-        inner: MemoryTaskStore::new(10, 1 << 20),
-        inserted: Arc::clone(&inserted),
-    };
-    let mut server = Stepped::new(server().task_store(store).tool(nap("nap", 0)));
-    let id = task(&mut server, "nap");
-    let (kept, record) = inserted.lock().unwrap()[0].clone();
-    assert_eq!(id, kept);
-    assert_eq!(record.tool, "nap");
-    let request: Value = serde_json::from_str(&record.request).unwrap();
-    assert_eq!(request, json!({ "name": "nap", "_meta": meta() }));
-    // A task of somebody else is as good as none.
-    let foreign = TaskRecord {
-        principal: "somebody".to_owned(),
-        ..record
-    };
-    let store = NotingStore {
-        inner: MemoryTaskStore::new(10, 1 << 20),
-        inserted: Arc::default(),
-    };
-    store.inner.insert("foreign", foreign).unwrap();
-    let mut server = Stepped::new(
-        tightwire_tests::server()
-            .task_store(store)
-            .tool(nap("nap", 0)),
-    );
-    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
-        let answer = server.ask(&about(method, &json!("foreign")));
-        assert_eq!(refusal(&answer).code, -32602, "{method}");
-    }
-}
-
-/// A hook that notes what it is told.
-#[derive(Clone, Default)]
-struct Noting(Arc<Mutex<Vec<String>>>);
-
-impl Hook for Noting {
-    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
-        let meta = context.meta().and_then(|meta| meta.find("refuse"));
-        match meta {
-            Some(_) => Err(RpcError::new(-7, "refused")),
-            None => Ok(()),
-        }
-    }
-
-    fn after(&self, finished: &Finished<'_>) {
-        let (name, ending, took) = (finished.name(), finished.ending(), finished.took());
-        self.0
-            .lock()
-            .unwrap()
-            .push(format!("{name} {ending:?} {took:?}"));
-    }
-}
-
-#[test]
-fn hooks_may_refuse_a_task_and_are_told_when_it_has_ended() {
-    let noting = Noting::default();
-    let mut server = Stepped::new(server().hook(noting.clone()).tool(nap("nap", 100)));
-    let mut meta = meta();
-    meta["refuse"] = json!(true);
-    let params = json!({ "name": "nap", "_meta": meta });
-    let answer = server.ask(&modern(1, "tools/call", params));
-    assert_eq!(refusal(&answer).code, -7);
-    server.connection().line_took(Duration::ZERO);
-    let told = || std::mem::take(&mut *noting.0.lock().unwrap());
-    assert_eq!(told(), ["nap Error(-7) 0ns"]);
-    task(&mut server, "nap");
-    let other = task(&mut server, "nap");
-    server.connection().line_took(Duration::ZERO);
-    assert_eq!(told(), Vec::<String>::new());
-    server.pass_ms(60);
-    server.ask(&about("tasks/cancel", &other));
-    assert_eq!(told(), ["nap Cancelled 60ms"]);
-    server.pass_ms(40);
-    assert_eq!(told(), ["nap Result 100ms"]);
 }
