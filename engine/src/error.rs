@@ -3,15 +3,15 @@
 
 use std::{borrow::Cow, fmt, io};
 
-use tightwire_codec::ErrorCode;
+use tightwire_codec::{ErrorCode, JsonWriter};
 
 /// What goes wrong around a server: in its definition, or in the world it runs in.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// Two tools, resources, templates or prompts have the same name.
+    /// Two things of a kind have the same name.
     Duplicate {
-        /// What it is: `tool`, `resource`, `resource template` or `prompt`.
+        /// What it is: `tool`, `resource`, `resource template`, `prompt`, `extension` or `method`.
         kind: &'static str,
         /// The name they share.
         name: String,
@@ -46,6 +46,13 @@ pub enum Error {
     Template {
         /// The template.
         template: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// An extension, or a method of the server's own, is not one that can be served.
+    Extension {
+        /// The identifier of the extension, or the name of the method.
+        name: String,
         /// What is wrong with it.
         reason: &'static str,
     },
@@ -92,6 +99,7 @@ impl fmt::Display for Error {
             Self::Template { template, reason } => {
                 write!(f, "the URI template `{template}`: {reason}")
             }
+            Self::Extension { name, reason } => write!(f, "the extension `{name}`: {reason}"),
             Self::NoExecutor { tool } => {
                 write!(
                     f,
@@ -167,6 +175,21 @@ impl RpcError {
     #[must_use]
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorCode::InternalError.as_i32(), message)
+    }
+
+    /// -32021, 2026-07-28: the request needs an extension that the client has not declared.
+    ///
+    /// Specification: 2026-07-28, `basic/versioning`, Extension Negotiation.
+    #[must_use]
+    pub fn missing_extension(identifier: &str) -> Self {
+        let mut data = Vec::new();
+        let mut writer = JsonWriter::new(&mut data);
+        writer.raw(b"{\"requiredCapabilities\":{\"extensions\":{");
+        writer.key(identifier);
+        writer.raw(b"{}}}}");
+        let message = format!("Missing required client capability: the extension {identifier}");
+        Self::new(Self::MISSING_REQUIRED_CLIENT_CAPABILITY, message)
+            .with_data(String::from_utf8_lossy(&data))
     }
 
     /// Adds `data`, which must be one JSON value.

@@ -52,6 +52,7 @@ pub use model::{
     input::{Elicitation, IncludeContext, Inputs, Sampling, ToolChoice},
     prompt::{PromptArgument, PromptMessage},
     resource::ResourceContents,
+    task::{TaskRecord, TaskState, TaskSupport},
 };
 pub use protocol::{
     capabilities::ClientCapabilities,
@@ -67,6 +68,7 @@ pub use server::{
     connection::{Now, ServerConnection},
     context::{ClientInfo, Context, TraceContext},
     executor::{AsyncAnswer, BoxFuture},
+    extension::{ExtensionCall, ExtensionMethod, ExtensionReply},
     handler::{Call, ToolHandler},
     hook::{Ending, Finished, Hook},
     hub::Handle,
@@ -80,6 +82,8 @@ pub use server::{
     prompt::{GetPrompt, Prompt, PromptReply},
     reply::Reply,
     resource::{Read, ReadReply, Resource, ResourceTemplate},
+    task::TaskOptions,
+    task_store::{MemoryTaskStore, TaskStore, TaskStoreFull},
     ticket::{Cancellation, Ticket},
     tool::Tool,
 };

@@ -66,6 +66,18 @@ pub struct Limits {
     /// How long a `requestState` is accepted after it was sent, in milliseconds. Default
     /// 3,600,000: a question may wait for its user, and a state need not live for ever.
     pub state_ms_max: u64,
+    /// Tasks that are kept, ended ones that have not expired among them, where the server has no
+    /// [`Server::task_store`](crate::Server::task_store) of its own. The next call that would
+    /// become a task is answered with -32603. Default 1,024, as many as may be in flight.
+    pub tasks_max: usize,
+    /// Bytes that tasks take there: their arguments, the answers of their clients, their results.
+    /// A call that has no room is answered with -32603; a task whose result has none fails.
+    /// Default 64 MiB, one longest request.
+    pub task_bytes_max: usize,
+    /// How long a task lives from when it is made, in milliseconds: then it is forgotten, and
+    /// cancelled if it has not ended. Default 3,600,000: clients may come back for what they
+    /// asked for, and need not be waited for for ever.
+    pub task_ms_max: u64,
     /// Progress notifications that a request may send at once, and again each second; more are not
     /// sent. Default 100: smoother than anybody can see.
     pub progress_per_second_max: u32,
@@ -112,6 +124,9 @@ impl Default for Limits {
             deferred_ms_max: 600_000,
             ask_ms_max: 600_000,
             state_ms_max: 3_600_000,
+            tasks_max: 1024,
+            task_bytes_max: 64 << 20,
+            task_ms_max: 3_600_000,
             progress_per_second_max: 100,
             log_messages_per_second_max: 1_000,
             inline_ms_warn: 100,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tightwire::{
-    Now, Server, ServerConnection,
+    FrozenServer, Now, Server, ServerConnection,
     codec::{LINE_PADDING, Line},
 };
 
@@ -27,12 +27,29 @@ impl Stepped {
     /// If it cannot be frozen.
     #[must_use]
     pub fn new(server: Server) -> Self {
+        Self::connect(&server.freeze().expect("the server can be frozen"))
+    }
+
+    /// Connects to a server, at the time 0.
+    #[must_use]
+    pub fn connect(server: &FrozenServer) -> Self {
         Self {
-            connection: server.freeze().expect("the server can be frozen").connect(),
+            connection: server.connect(),
             now: Now::default(),
             out: Vec::new(),
             tap: Tap::default(),
         }
+    }
+
+    /// Sends a line and gives the one answer to it.
+    ///
+    /// # Panics
+    ///
+    /// If there is not exactly one.
+    pub fn ask(&mut self, line: &str) -> Value {
+        let mut answers = self.send(line);
+        assert_eq!(answers.len(), 1, "one answer to {line}, not {answers:?}");
+        answers.remove(0)
     }
 
     /// Sends a line and gives what came back at once.

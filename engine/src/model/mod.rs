@@ -11,6 +11,7 @@ pub(crate) mod meta;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod subscription;
+pub(crate) mod task;
 pub(crate) mod tool;
 pub(crate) mod uri_template;
 mod uri_value;

@@ -85,6 +85,13 @@ impl<T> PerfectMap<T> {
         (**key == *name).then_some((entry as usize, value))
     }
 
+    /// The name and the value in this place.
+    pub(crate) fn entry(&self, place: usize) -> Option<(&str, &T)> {
+        self.entries
+            .get(place)
+            .map(|(name, value)| (&**name, value))
+    }
+
     /// The value in this place.
     pub(crate) fn get(&self, place: usize) -> Option<&T> {
         self.entries.get(place).map(|(_, value)| value)

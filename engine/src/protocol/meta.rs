@@ -23,6 +23,16 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key of `_meta` that names the subscription a message belongs to.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+/// The settings of an extension that the client declares with a request, by its identifier.
+pub(crate) fn client_extension<'a>(
+    meta: Option<Object<'a>>,
+    identifier: &str,
+) -> Option<Object<'a>> {
+    let declared = meta?.find(CLIENT_CAPABILITIES)?.as_object()?;
+    let extensions = declared.find("extensions")?.as_object()?;
+    extensions.find(identifier)?.as_object()
+}
+
 /// A request's `_meta`.
 ///
 /// Nearly all are as the modern era wants them, which one look tells. Only of the others the members

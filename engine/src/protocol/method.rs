@@ -23,6 +23,11 @@ pub(crate) enum Method {
     LoggingSetLevel,
     SubscriptionsListen,
     Complete,
+    TasksGet,
+    TasksUpdate,
+    TasksCancel,
+    /// One of the server's own, by its place in the server's table.
+    Own(usize),
 }
 
 /// A notification that a client may send.
@@ -54,7 +59,7 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: ConstMap<Self, 15> = ConstMap::build([
+    const TABLE: ConstMap<Self, 18> = ConstMap::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -70,6 +75,9 @@ impl Method {
         ("logging/setLevel", Self::LoggingSetLevel),
         ("subscriptions/listen", Self::SubscriptionsListen),
         ("completion/complete", Self::Complete),
+        ("tasks/get", Self::TasksGet),
+        ("tasks/update", Self::TasksUpdate),
+        ("tasks/cancel", Self::TasksCancel),
     ]);
 
     /// The method of this name, if it exists in this era.
@@ -86,17 +94,55 @@ impl Method {
         found.next().map_or("", |(name, _)| name)
     }
 
+    /// Whether an extension of the protocol defines the method.
+    #[inline]
+    pub(crate) fn is_extension(self) -> bool {
+        matches!(
+            self,
+            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel | Self::Own(_)
+        )
+    }
+
     /// The parameter that names what the method is about.
     pub(crate) fn name_key(self) -> &'static str {
         match self {
             Self::ResourcesRead => "uri",
+            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel => "taskId",
             _ => "name",
         }
     }
 
+    /// Whether a name is the protocol's, an extension's of its own, or JSON-RPC's: one that exists,
+    /// or one beside those that do.
+    pub(crate) fn is_reserved(name: &str) -> bool {
+        const GROUPS: [&str; 15] = [
+            "completion",
+            "elicitation",
+            "initialize",
+            "logging",
+            "notifications",
+            "ping",
+            "prompts",
+            "resources",
+            "roots",
+            "sampling",
+            "server",
+            "subscriptions",
+            "tasks",
+            "tools",
+            "rpc",
+        ];
+        let group = name.split(['/', '.']).next();
+        group.is_some_and(|group| GROUPS.contains(&group))
+    }
+
     fn exists_in(self, era: Era) -> bool {
         match self {
-            Self::Discover | Self::SubscriptionsListen => era == Era::Modern,
+            Self::Discover
+            | Self::SubscriptionsListen
+            | Self::TasksGet
+            | Self::TasksUpdate
+            | Self::TasksCancel => era == Era::Modern,
             Self::Initialize
             | Self::Ping
             | Self::ResourcesSubscribe
@@ -109,7 +155,8 @@ impl Method {
             | Self::ResourcesRead
             | Self::PromptsList
             | Self::PromptsGet
-            | Self::Complete => true,
+            | Self::Complete
+            | Self::Own(_) => true,
         }
     }
 }
@@ -135,10 +182,15 @@ mod tests {
     #[test]
     fn every_method_is_found_in_its_eras_alone() {
         for (name, method) in Method::TABLE.entries {
+            assert!(Method::is_reserved(name), "{name}");
             let eras = [Era::Modern, Era::Legacy];
             let found = eras.map(|era| Method::find(name, era).is_some());
             match method {
-                Method::Discover | Method::SubscriptionsListen => {
+                Method::Discover
+                | Method::SubscriptionsListen
+                | Method::TasksGet
+                | Method::TasksUpdate
+                | Method::TasksCancel => {
                     assert_eq!(found, [true, false], "{name}");
                 }
                 Method::Initialize

@@ -31,6 +31,7 @@ use crate::{
     model::input::Inputs,
     protocol::{
         capabilities::ClientCapabilities,
+        method::Method,
         version::{Era, ProtocolVersion},
     },
 };
@@ -188,7 +189,11 @@ impl<'a> Context<'a> {
         }
         self.check_askable(&missing)?;
         let required = InputRequired {
-            state: self.next_state(),
+            state: if self.is_task() {
+                self.kept_state()
+            } else {
+                self.next_state()
+            },
             request: match self.version.era() {
                 Era::Modern => Vec::new(),
                 Era::Legacy => self.request_again(),
@@ -245,6 +250,10 @@ impl<'a> Context<'a> {
     }
 
     fn check_askable(&self, inputs: &Inputs) -> Result<(), Ask> {
+        if matches!(self.request.method, Method::Own(_)) {
+            let message = "only tools, prompts and resources can ask the client".to_owned();
+            return Err(Ask { message });
+        }
         if let Some(lacking) = inputs
             .iter()
             .find_map(|(_, input)| input.lacking_in(self.version))
@@ -279,6 +288,22 @@ impl<'a> Context<'a> {
         Ask {
             message: format!("the client's answer to {key} is not valid: it{problem}"),
         }
+    }
+
+    /// The state that a task keeps, in its store.
+    fn kept_state(&self) -> Option<String> {
+        let kept = self.outbox().kept.take();
+        kept.or_else(|| self.given.state.map(str::to_owned))
+    }
+
+    /// What the client is answered with, whatever the handler makes of it: an error whose code the
+    /// legacy era does not know is what the handler failed on there.
+    pub(super) fn refuse(&self, error: RpcError) -> Ask {
+        let message = error.message().to_owned();
+        if self.version.era() == Era::Modern {
+            self.outbox().stop = Some(Stop::Error(error));
+        }
+        Ask { message }
     }
 
     /// What is to be known in the next round, if it is anything: sealed in the modern era.

@@ -22,7 +22,7 @@ use std::{
 
 use tightwire_codec::{
     Array, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
-    ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, WideIntegers,
+    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, WideIntegers,
 };
 
 use super::{
@@ -91,6 +91,7 @@ impl ServerConnection {
                 notices: Vec::new(),
                 questions: 0,
                 finished: FinishedLine::default(),
+                tasks_seen: None,
                 log: Log::default(),
                 serial: 0,
                 ran: None,
@@ -147,6 +148,7 @@ impl ServerConnection {
         let deadlines = [
             self.core.pending.next_deadline(),
             self.core.subscriptions.due(),
+            self.core.next_task_due(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -155,6 +157,9 @@ impl ServerConnection {
     /// gives up what took too long.
     pub fn handle_timeout(&mut self, now: Now, out: &mut Vec<u8>) {
         self.core.begin_step();
+        if self.core.tasks_seen.is_some() {
+            self.core.advance_tasks(now);
+        }
         // What waits again for no time at all has its turn after the next lines.
         let last = self.core.serial;
         let room = self.core.output_room(out);
@@ -172,6 +177,9 @@ impl ServerConnection {
         if self.core.completions.is_ready() {
             self.core.completed.extend(self.core.completions.take());
             self.core.renew();
+            if self.core.tasks_seen.is_some() {
+                self.core.advance_tasks(now);
+            }
         }
         let room = self.core.output_room(out);
         while out.len() <= room
@@ -347,6 +355,8 @@ pub(super) struct Core {
     pub(super) questions: u64,
     /// For the hooks.
     pub(super) finished: FinishedLine,
+    /// When this connection last looked after tasks, if it ever had to do with them.
+    pub(super) tasks_seen: Option<Now>,
 }
 
 impl Core {
@@ -484,6 +494,10 @@ impl Core {
                 batch,
                 again: None,
             };
+            if method.is_extension() {
+                let members = request.params.unwrap_or(Object::EMPTY);
+                return self.serve_extension(members, &params, &serving, out);
+            }
             self.dispatch(&params, &serving, out)
         });
         if let Err(error) = served {
@@ -511,12 +525,12 @@ impl Core {
                 )));
             }
             modern::admit(&meta)?;
-            let method =
-                Method::find(method, Era::Modern).ok_or_else(|| method_not_found(method))?;
+            let found = Method::find(method, Era::Modern).or_else(|| self.own_method(method));
+            let method = found.ok_or_else(|| method_not_found(method))?;
             return Ok((ProtocolVersion::LATEST, method));
         }
         meta.check_common()?;
-        let (version, method) = self.session.admit(method)?;
+        let (version, method) = self.session.admit(method, || self.own_method(method))?;
         if method == Method::Initialize && batch.is_some() {
             return Err(RpcError::invalid_request(
                 "Invalid request: `initialize` must not be part of a batch",

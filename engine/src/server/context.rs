@@ -15,12 +15,13 @@ use serde::Serialize;
 use tightwire_codec::{JsonWriter, Object, Value};
 
 use super::{
-    ask::{Given, Stop},
+    ask::{Ask, Given, Stop},
     client::Client,
     registry::Registry,
     ticket::{Cancellation, Completion, CompletionKind, Completions},
 };
 use crate::{
+    error::RpcError,
     model::form::write_number,
     protocol::{
         capabilities::ClientCapabilities,
@@ -63,6 +64,8 @@ pub(crate) struct Remote<'a> {
     pub(crate) serial: u64,
     pub(crate) completions: &'a Arc<Completions>,
     pub(crate) cancellation: &'a Cancellation,
+    /// Whether the handler runs in the loop after all, where it must not wait.
+    pub(crate) in_loop: bool,
 }
 
 /// What a handler leaves besides its answer.
@@ -152,8 +155,21 @@ impl<'a> Context<'a> {
     /// extension's identifier. There are none before 2026-07-28.
     #[must_use]
     pub fn client_extension(&self, identifier: &str) -> Option<Object<'a>> {
-        let extensions = self.declared()?.find("extensions")?.as_object()?;
-        extensions.find(identifier)?.as_object()
+        meta::client_extension(self.meta, identifier)
+    }
+
+    /// Refuses, with -32021, to serve a client that has not declared an extension.
+    ///
+    /// Specification: 2026-07-28, `basic/versioning`, Extension Negotiation.
+    ///
+    /// # Errors
+    ///
+    /// [`Ask`], to be returned from the handler, if it has not.
+    pub fn require_extension(&self, identifier: &str) -> Result<(), Ask> {
+        if self.client_extension(identifier).is_some() {
+            return Ok(());
+        }
+        Err(self.refuse(RpcError::missing_extension(identifier)))
     }
 
     /// The trace that the request is part of.
@@ -186,16 +202,31 @@ impl<'a> Context<'a> {
     /// it was. A handler in the loop must not wait, and gets `false` at once.
     #[must_use]
     pub fn wait_cancelled(&self, timeout: Duration) -> bool {
-        self.cancellation()
-            .is_some_and(|cancellation| cancellation.wait(timeout))
+        self.remote
+            .filter(|remote| !remote.in_loop)
+            .is_some_and(|remote| remote.cancellation.wait(timeout))
+    }
+
+    /// Whether the request has become a task, which no connection waits for.
+    ///
+    /// Specification: extension `io.modelcontextprotocol/tasks`.
+    #[must_use]
+    pub fn is_task(&self) -> bool {
+        self.remote
+            .is_some_and(|remote| remote.completions.for_tasks)
     }
 
     /// Tells the client how far the work is, if it asked to be told. `progress` must grow from
     /// call to call: what does not is not sent, nor is what comes too often (see
     /// [`Limits::progress_per_second_max`](crate::Limits::progress_per_second_max)).
     ///
+    /// Of a task, `message` becomes what its client is told with its status, and nothing is sent.
+    ///
     /// Specification: 2026-07-28, `basic/patterns/progress`.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        if self.is_task() {
+            return self.tell_status(message);
+        }
         let Some(token) = self.meta.and_then(|meta| meta.find(meta::PROGRESS_TOKEN)) else {
             return;
         };
@@ -228,12 +259,16 @@ impl<'a> Context<'a> {
     /// Sends a log message to the client, if the server has
     /// [`Server::logging`](crate::Server::logging) and the client wants messages of this level.
     /// Data that cannot be written as JSON is not sent, nor is what comes too often (see
-    /// [`Limits::log_messages_per_second_max`](crate::Limits::log_messages_per_second_max)).
+    /// [`Limits::log_messages_per_second_max`](crate::Limits::log_messages_per_second_max)). Tasks
+    /// send none.
     ///
     /// Specification: 2026-07-28, `server/utilities/logging`: deprecated there, in favour of
     /// stderr.
     pub fn log(&self, level: LogLevel, logger: Option<&str>, data: impl Serialize) {
-        if !self.registry.logging || self.log_level().is_none_or(|least| level < least) {
+        if !self.registry.logging
+            || self.is_task()
+            || self.log_level().is_none_or(|least| level < least)
+        {
             return;
         }
         let Ok(data) = serde_json::to_vec(&data) else {
@@ -250,6 +285,21 @@ impl<'a> Context<'a> {
             writer.raw(&data);
         });
         self.send(NoticeKind::Log, notice);
+    }
+
+    /// What the client of a task is told with its status.
+    fn tell_status(&self, message: Option<&str>) {
+        /// More is cut off.
+        const STATUS_BYTES_MAX: usize = 1024;
+        if let (Some(remote), Some(message)) = (self.remote, message) {
+            let ends = message.char_indices().map(|(at, c)| at + c.len_utf8());
+            let end = ends.take_while(|end| *end <= STATUS_BYTES_MAX).last();
+            let message = message.as_bytes()[..end.unwrap_or_default()].to_vec();
+            remote.completions.push_notice(Completion {
+                serial: remote.serial,
+                kind: CompletionKind::Notice(NoticeKind::Progress, message),
+            });
+        }
     }
 
     /// The least grave level that the client wants messages of.

@@ -75,6 +75,8 @@ pub(super) enum Ran {
     Resource,
     Prompt,
     Completion,
+    /// One of the server's own.
+    Method,
     /// What [`Reply::after`] was given.
     Delayed,
     /// Several.
@@ -88,6 +90,7 @@ impl Ran {
             Self::Resource => "resource",
             Self::Prompt => "prompt",
             Self::Completion => "completion",
+            Self::Method => "method",
             Self::Delayed => "a delayed answer",
             Self::Batch => "a batch",
         }
@@ -157,6 +160,10 @@ impl Core {
                 self.unsubscribe(params)?;
                 constant(b"{}}\n", serving, out);
                 Ok(())
+            }
+            // Served before they come here.
+            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::Own(_) => {
+                Err(no_feature("such extension"))
             }
         }
     }
@@ -281,6 +288,11 @@ impl Core {
                 Reply::new(answer).error(text);
             });
             self.ran = None;
+            return Ok(());
+        }
+        if let Some(options) = &tool.task
+            && self.call_as_task(tool, options, serving, &run, out)?
+        {
             return Ok(());
         }
         match (&tool.function, tool.execution) {
@@ -456,17 +468,7 @@ impl Core {
             cancellation: None,
             outbox: Some(&self.outbox),
         };
-        let context = Context {
-            version: serving.version,
-            request: run.asked,
-            meta: run.meta,
-            given: run.given,
-            unix_ms: serving.now.unix_ms,
-            client: self.session.client(),
-            registry: &self.registry,
-            outbox: &self.outbox,
-            remote: None,
-        };
+        let context = self.context(serving, run);
         let result = guard(|| {
             let answer = Answer::new(out, answering, &mut outcome);
             if self.registry.hooks.is_empty() {
@@ -477,11 +479,7 @@ impl Core {
             }
         });
         if let Err(message) = result {
-            self.log.push(&format!(
-                "{} {} panicked: {message}",
-                run.what.kind(),
-                excerpt(run.asked.name)
-            ));
+            self.log_panic(run, &message);
         }
         let outbox = self
             .outbox
@@ -511,6 +509,29 @@ impl Core {
         self.settle(outcome, &serving, expires, None, start, out);
     }
 
+    /// What a handler in the loop is handed.
+    #[inline]
+    pub(super) fn context<'a>(&'a self, serving: &Serving<'_>, run: &Run<'a>) -> Context<'a> {
+        Context {
+            version: serving.version,
+            request: run.asked,
+            meta: run.meta,
+            given: run.given,
+            unix_ms: serving.now.unix_ms,
+            client: self.session.client(),
+            registry: &self.registry,
+            outbox: &self.outbox,
+            remote: None,
+        }
+    }
+
+    #[cold]
+    pub(super) fn log_panic(&mut self, run: &Run<'_>, message: &str) {
+        let name = excerpt(run.asked.name);
+        self.log
+            .push(&format!("{} {name} panicked: {message}", run.what.kind()));
+    }
+
     /// Sends what a handler had to tell, before its answer at `start`. What comes of a batch does
     /// not wait for the rest of it.
     #[cold]
@@ -529,7 +550,7 @@ impl Core {
     }
 
     /// Has a handler run outside of the loop, with a copy of the request.
-    fn run_elsewhere(
+    pub(super) fn run_elsewhere(
         &mut self,
         serving: &Serving<'_>,
         run: &Run<'_>,
@@ -549,13 +570,21 @@ impl Core {
             ));
         });
         self.ran = None;
-        match (&registry.executor, run.execution, job) {
-            (Some(executor), Execution::Async, Some(job)) => {
+        if let Some(job) = job {
+            self.start_job(job, run.execution);
+        }
+    }
+
+    /// Hands a job to the executor, or to whoever polls for it.
+    pub(super) fn start_job(&mut self, job: Job, execution: Execution) {
+        let registry = Arc::clone(&self.registry);
+        match (&registry.executor, execution) {
+            (Some(executor), Execution::Async) => {
                 if let Err(message) = guard(|| executor.spawn(Box::pin(job.run_async()))) {
                     self.log.push(&format!("the executor panicked: {message}"));
                 }
             }
-            (_, _, job) => self.jobs.extend(job),
+            _ => self.jobs.push_back(job),
         }
     }
 }

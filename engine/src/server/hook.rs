@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{error::RpcError, protocol::method::Method};
 
-/// What happens around the handlers of a server: of tools, resources and prompts.
+/// What happens around the handlers of a server: of tools, resources and prompts, and of methods
+/// of its own.
 ///
 /// All of it runs in the loop but [`Hook::around`], which runs where the handler does. It must not
 /// wait.
@@ -41,7 +42,7 @@ use crate::{error::RpcError, protocol::method::Method};
 /// ```
 pub trait Hook: Send + Sync + 'static {
     /// Before a handler runs: each time, if it is called more than once because it asks the
-    /// client. An error refuses the request.
+    /// client; once for a task. An error refuses the request.
     ///
     /// # Errors
     ///
@@ -58,7 +59,7 @@ pub trait Hook: Send + Sync + 'static {
         handler();
     }
 
-    /// After a request was answered, refused or cancelled.
+    /// After a request was answered, refused or cancelled; after a task has ended.
     fn after(&self, finished: &Finished<'_>) {
         let _ = finished;
     }
@@ -90,13 +91,14 @@ pub enum Ending {
 }
 
 impl<'a> Finished<'a> {
-    /// The method: `tools/call`, `resources/read` or `prompts/get`.
+    /// The method: `tools/call`, `resources/read` or `prompts/get`. Empty for a method of the
+    /// server's own.
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The name of the tool or prompt. Empty for resources, whose URIs are without number.
+    /// The name of the tool, prompt or method of the server's own. Empty for resources, whose URIs are without number.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
@@ -154,7 +156,7 @@ impl Hooks {
     }
 
     /// The first refusal, if there is one.
-    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+    pub(super) fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
         self.0.iter().try_for_each(|hook| hook.before(context))
     }
 

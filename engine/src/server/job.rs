@@ -41,6 +41,8 @@ pub struct Job {
     line: Vec<u8>,
     len: usize,
     ticket: Ticket,
+    /// Whether it runs in the loop after all, where it must not wait.
+    in_loop: bool,
     _bytes: JobBytes,
 }
 
@@ -51,6 +53,8 @@ pub(crate) enum Target {
     Resource(usize),
     Template(usize),
     Prompt(usize),
+    /// Of the server's own.
+    Method(usize),
 }
 
 impl Job {
@@ -61,21 +65,77 @@ impl Job {
         context: &Context<'_>,
         ticket: Ticket,
     ) -> Self {
-        let mut line = Vec::new();
-        write_request(&mut JsonWriter::new(&mut line), context);
-        let len = line.len();
-        line.resize(len + LINE_PADDING, 0);
+        let mut call = Vec::new();
+        write_request(&mut JsonWriter::new(&mut call), context);
+        let client = Arc::clone(client);
+        let head = (context.version, context.request.method, context.unix_ms);
+        Self::with_call(registry, client, target, head, call, ticket)
+    }
+
+    /// A request for a method of the server's own.
+    pub(super) fn of_method(
+        registry: &Arc<Registry>,
+        client: &Arc<Client>,
+        place: usize,
+        params: Object<'_>,
+        context: &Context<'_>,
+        ticket: Ticket,
+    ) -> Self {
+        let mut call = Vec::new();
+        let mut writer = JsonWriter::new(&mut call);
+        writer.raw(b"{\"name\":");
+        writer.string(context.request.name);
+        writer.raw(b",\"arguments\":");
+        write_object(&mut writer, params);
+        if let Some(meta) = context.meta {
+            writer.raw(b",\"_meta\":");
+            write_object(&mut writer, meta);
+        }
+        writer.raw(b"}");
+        let client = Arc::clone(client);
+        let head = (context.version, context.request.method, context.unix_ms);
+        Self::with_call(registry, client, Target::Method(place), head, call, ticket)
+    }
+
+    /// The call of a tool that has become a task, with its parameters as they are kept.
+    pub(super) fn of_task(
+        registry: &Arc<Registry>,
+        place: usize,
+        call: Vec<u8>,
+        unix_ms: u64,
+        in_loop: bool,
+        ticket: Ticket,
+    ) -> Self {
+        let client = Arc::new(Client::unknown());
+        let head = (ProtocolVersion::LATEST, Method::ToolsCall, unix_ms);
         Self {
-            _bytes: JobBytes::new(ticket.completions(), line.len()),
+            in_loop,
+            ..Self::with_call(registry, client, Target::Tool(place), head, call, ticket)
+        }
+    }
+
+    fn with_call(
+        registry: &Arc<Registry>,
+        client: Arc<Client>,
+        target: Target,
+        (version, method, unix_ms): (ProtocolVersion, Method, u64),
+        mut call: Vec<u8>,
+        ticket: Ticket,
+    ) -> Self {
+        let len = call.len();
+        call.resize(len + LINE_PADDING, 0);
+        Self {
+            _bytes: JobBytes::new(ticket.completions(), call.len()),
             registry: Arc::clone(registry),
-            client: Arc::clone(client),
+            client,
             target,
-            version: context.version,
-            method: context.request.method,
-            unix_ms: context.unix_ms,
-            line,
+            version,
+            method,
+            unix_ms,
+            line: call,
             len,
             ticket,
+            in_loop: false,
         }
     }
 
@@ -111,6 +171,7 @@ impl Job {
                 serial,
                 completions: &completions,
                 cancellation: &cancellation,
+                in_loop: self.in_loop,
             }),
         };
         ticket.answer_from(Some(&outbox), |answer| {
@@ -166,6 +227,7 @@ impl Job {
                 serial,
                 completions: &completions,
                 cancellation: &cancellation,
+                in_loop: false,
             }),
         };
         let call = Call {
@@ -285,6 +347,12 @@ impl Target {
                     answer,
                 );
             }
+            Self::Method(place) => {
+                let params = context.request.arguments.and_then(Value::as_object);
+                if let Some(method) = registry.methods.get(place) {
+                    method.serve(params.unwrap_or(Object::EMPTY), context, answer);
+                }
+            }
         }
     }
 
@@ -306,7 +374,7 @@ impl Target {
                 Some(entry) => &entry.readable,
                 None => return,
             },
-            Self::Tool(_) | Self::Prompt(_) => return,
+            Self::Tool(_) | Self::Prompt(_) | Self::Method(_) => return,
         };
         let read = Read {
             uri,
@@ -347,6 +415,7 @@ impl Target {
             Self::Tool(_) => "tool",
             Self::Resource(_) | Self::Template(_) => "resource",
             Self::Prompt(_) => "prompt",
+            Self::Method(_) => "method",
         }
     }
 }

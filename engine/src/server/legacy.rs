@@ -15,6 +15,7 @@ use tightwire_codec::JsonWriter;
 
 use super::{
     client::Client,
+    extension::capabilities,
     registry::{Features, Parts},
 };
 use crate::{
@@ -62,9 +63,13 @@ impl Session {
     }
 
     /// Admits a request without modern metadata, or says what is wrong with it.
-    pub(super) fn admit(&self, method: &str) -> Result<(ProtocolVersion, Method), RpcError> {
+    pub(super) fn admit(
+        &self,
+        method: &str,
+        own: impl FnOnce() -> Option<Method>,
+    ) -> Result<(ProtocolVersion, Method), RpcError> {
         let found = Method::find(method, Era::Legacy);
-        match (self.version, found) {
+        match (self.version, found.or_else(own)) {
             (Some(version), Some(method)) => Ok((version, method)),
             (Some(_), None) => Err(super::method_not_found(method)),
             (None, Some(method @ (Method::Initialize | Method::Ping))) => {
@@ -112,7 +117,7 @@ pub(super) fn initialize_result(
     writer.raw(b"{\"protocolVersion\":");
     writer.string(version.as_str());
     writer.raw(b",\"capabilities\":");
-    features.write(&mut writer, version);
+    writer.raw(&capabilities(parts, features, version));
     writer.raw(b",\"serverInfo\":");
     parts.implementation.write(&mut writer, version);
     if let Some(instructions) = &parts.instructions {

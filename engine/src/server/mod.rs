@@ -58,6 +58,7 @@ pub(crate) mod context;
 mod deferred;
 mod dispatch;
 pub(crate) mod executor;
+pub(crate) mod extension;
 pub(crate) mod handler;
 pub(crate) mod hook;
 pub(crate) mod hub;
@@ -80,6 +81,10 @@ pub(crate) mod resource;
 pub(crate) mod seal;
 mod settings;
 mod subscriptions;
+pub(crate) mod task;
+pub(crate) mod task_store;
+mod task_table;
+mod tasks;
 pub(crate) mod ticket;
 pub(crate) mod tool;
 
@@ -91,6 +96,7 @@ use serde::de::DeserializeOwned;
 use self::{
     connection::ServerConnection,
     executor::{BoxFuture, Executor},
+    extension::{Extension, ExtensionMethod},
     hook::{Hook, Hooks},
     hub::{Handle, Hub},
     into_reply::IntoReply,
@@ -98,10 +104,11 @@ use self::{
     pages::ListSettings,
     registry::{Parts, Registry},
     resource::ResourceTemplate,
+    task_store::TaskStore,
     tool::Tool,
 };
 use crate::{
-    error::{Result, RpcError},
+    error::{Result, RpcError, one_line},
     limits::Limits,
     model::implementation::Implementation,
     schema::Compiler,
@@ -136,6 +143,10 @@ impl Server {
                 executor: None,
                 hooks: Hooks::default(),
                 changes: false,
+                task_store: None,
+                tasks: Arc::default(),
+                extensions: Vec::new(),
+                methods: Vec::new(),
             },
             hub: None,
         }
@@ -201,6 +212,14 @@ impl Server {
     #[must_use]
     pub fn hook(mut self, hook: impl Hook) -> Self {
         self.parts.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Sets where tasks are kept: see [`Tool::task`]. Without this they are kept in memory, within
+    /// [`Limits::tasks_max`] and [`Limits::task_bytes_max`].
+    #[must_use]
+    pub fn task_store(mut self, store: impl TaskStore) -> Self {
+        self.parts.task_store = Some(Arc::new(store));
         self
     }
 
@@ -289,6 +308,32 @@ impl Server {
         self.hub.get_or_insert_default().handle()
     }
 
+    /// Declares an extension, with its settings: a JSON object, `{}` if there are none. What the
+    /// extension needs is made of the general means: tools and their metadata, resources, methods
+    /// of its own ([`Server::method`]). `io.modelcontextprotocol/tasks` is declared by
+    /// [`Tool::task`].
+    ///
+    /// From 2026-07-28 on it is declared under `extensions`, before under `experimental`, which
+    /// those revisions have instead.
+    ///
+    /// Specification: 2026-07-28, `basic/versioning`, Extension Negotiation.
+    #[must_use]
+    pub fn extension(mut self, identifier: impl Into<String>, settings: impl Into<String>) -> Self {
+        self.parts.extensions.push(Extension {
+            identifier: identifier.into(),
+            settings: one_line(settings.into()),
+            is_legacy: true,
+        });
+        self
+    }
+
+    /// Adds a method of the server's own.
+    #[must_use]
+    pub fn method(mut self, method: ExtensionMethod) -> Self {
+        self.parts.methods.push(method);
+        self
+    }
+
     /// Builds the tables and writes the constant answers, once for all connections.
     ///
     /// # Errors
@@ -299,6 +344,8 @@ impl Server {
     /// [`Error::Template`](crate::Error::Template) if a URI template cannot be matched;
     /// [`Error::Meta`](crate::Error::Meta) if a `_meta` is not an object;
     /// [`Error::Completion`](crate::Error::Completion) if what is completed does not exist;
+    /// [`Error::Extension`](crate::Error::Extension) if an extension or a method of the server's
+    /// own cannot be served;
     /// [`Error::NoExecutor`](crate::Error::NoExecutor) if a tool is asynchronous and there is
     /// nothing to run it; [`Error::Io`](crate::Error::Io) if the system has no random numbers.
     pub fn freeze(mut self) -> Result<FrozenServer> {

@@ -7,6 +7,7 @@ use tightwire_codec::JsonWriter;
 
 use super::{
     excerpt,
+    extension::capabilities,
     registry::{Features, Parts},
 };
 use crate::{
@@ -81,7 +82,7 @@ pub(super) fn discover_result(parts: &Parts, features: Features, end: &[u8]) -> 
     writer.raw(b"{\"resultType\":\"complete\",\"supportedVersions\":[");
     writer.string(ProtocolVersion::LATEST.as_str());
     writer.raw(b"],\"capabilities\":");
-    features.write(&mut writer, ProtocolVersion::LATEST);
+    writer.raw(&capabilities(parts, features, ProtocolVersion::LATEST));
     if let Some(instructions) = &parts.instructions {
         writer.raw(b",\"instructions\":");
         writer.string(instructions);

@@ -12,6 +12,7 @@ use tightwire_codec::JsonWriter;
 use super::{
     completion::{Completable, Completers},
     executor::Executor,
+    extension::{self, Extension, ExtensionMethod, MethodEntry},
     hook::Hooks,
     legacy, modern,
     output::OutputSchema,
@@ -19,6 +20,9 @@ use super::{
     prompt::{Prompt, PromptHandler},
     resource::{Readable, Resource, ResourceTemplate},
     seal::Seal,
+    task::TaskOptions,
+    task_store::TaskStore,
+    tasks::Tasks,
     tool::{Execution, Function, Tool},
 };
 use crate::{
@@ -62,6 +66,10 @@ pub(crate) struct Registry {
     pub(crate) seal: Seal,
     pub(crate) executor: Option<Executor>,
     pub(crate) hooks: Hooks,
+    /// If there may be tasks.
+    pub(crate) tasks: Option<Arc<Tasks>>,
+    /// Methods of the server's own.
+    pub(crate) methods: PerfectMap<MethodEntry>,
 }
 
 pub(crate) struct ToolEntry {
@@ -69,6 +77,7 @@ pub(crate) struct ToolEntry {
     pub(crate) schema: Schema,
     pub(crate) execution: Execution,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) task: Option<Box<TaskOptions>>,
     pub(crate) function: Function,
 }
 
@@ -129,6 +138,11 @@ pub(crate) struct Parts {
     pub(crate) hooks: Hooks,
     /// Whether all of this may change while it is served.
     pub(crate) changes: bool,
+    pub(crate) task_store: Option<Arc<dyn TaskStore>>,
+    /// The same for all registries that are made of these parts.
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) extensions: Vec<Extension>,
+    pub(crate) methods: Vec<ExtensionMethod>,
 }
 
 /// Which features the server has, and so which capabilities it declares.
@@ -149,7 +163,9 @@ impl Registry {
     /// # Errors
     ///
     /// All but [`Error::Io`].
-    pub(crate) fn freeze(parts: Parts) -> Result<Self> {
+    pub(crate) fn freeze(mut parts: Parts) -> Result<Self> {
+        let methods = extension::freeze(&parts)?;
+        let tasks = parts.start_tasks()?;
         let features = parts.features();
         if parts.executor.is_none()
             && let Some(tool) = parts
@@ -181,6 +197,8 @@ impl Registry {
             seal: Seal::new(parts.state_key.map_or_else(random_key, Ok)?),
             executor: parts.executor,
             hooks: parts.hooks,
+            tasks,
+            methods,
         })
     }
 }
@@ -323,6 +341,7 @@ fn tool_table(parts: &Parts) -> Result<PerfectMap<ToolEntry>> {
             schema,
             execution: tool.execution,
             timeout: tool.timeout,
+            task: tool.task.clone(),
             function: checked_function(tool, parts)?,
         };
         entries.push((definition.name.clone(), entry));
@@ -435,12 +454,12 @@ fn check_completers(name: &str, completable: &Completable<'_>) -> Result<()> {
     }
 }
 
-/// A random key to seal with.
-fn random_key() -> Result<[u8; 32]> {
+/// A random key.
+pub(super) fn random_key() -> Result<[u8; 32]> {
     random::key().map_err(Error::io("drawing a random key"))
 }
 
-fn table<T>(
+pub(super) fn table<T>(
     kind: &'static str,
     entries: impl Iterator<Item = (String, T)>,
 ) -> Result<PerfectMap<T>> {

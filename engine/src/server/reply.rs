@@ -47,7 +47,8 @@ pub(crate) enum Outcome {
     Deferred(Cancellation),
     /// It continues after a delay.
     After(Duration, Continuation),
-    /// The client is to be asked, by requests of their own, and the call to be served again.
+    /// The client is to be asked, by requests of their own or by way of a task, and the call to be
+    /// served again.
     Ask(Box<InputRequired>),
 }
 
@@ -118,6 +119,15 @@ impl<'a> Answer<'a> {
         self.done = true;
     }
 
+    /// Writes a result of which the caller writes all, up to the end of the line, and is told what
+    /// ends a modern one: its `_meta`, the braces and the newline.
+    pub(super) fn whole(mut self, write: impl FnOnce(&mut JsonWriter<'_>, &[u8])) {
+        let mut writer = JsonWriter::new(self.out);
+        begin_result(&mut writer, &self.call.id);
+        write(&mut writer, &self.call.registry.modern_end);
+        self.done = true;
+    }
+
     pub(super) fn error(mut self, error: &RpcError) {
         if self.stop() {
             return;
@@ -141,7 +151,9 @@ impl<'a> Answer<'a> {
                 write_error(self.out, Some(&self.call.id), self.call.version, &error);
                 *self.outcome = Outcome::Answered(Ending::Error(error.code()));
             }
-            Stop::Input(required) if self.call.version.era() == Era::Legacy => {
+            Stop::Input(required)
+                if self.call.version.era() == Era::Legacy || self.call.completions.for_tasks =>
+            {
                 *self.outcome = Outcome::Ask(required);
             }
             Stop::Input(required) => {
@@ -358,7 +370,14 @@ pub(crate) fn write_error(
         None if version <= ProtocolVersion::V2025_06_18 => writer.raw(b"\"id\":null,"),
         None => {}
     }
-    writer.raw(b"\"error\":{\"code\":");
+    writer.raw(b"\"error\":");
+    write_error_object(&mut writer, error);
+    writer.raw(b"}\n");
+}
+
+/// Writes the error alone.
+pub(crate) fn write_error_object(writer: &mut JsonWriter<'_>, error: &RpcError) {
+    writer.raw(b"{\"code\":");
     writer.i64(error.code().into());
     writer.raw(b",\"message\":");
     writer.string(error.message());
@@ -366,7 +385,7 @@ pub(crate) fn write_error(
         writer.raw(b",\"data\":");
         writer.raw(data.as_bytes());
     }
-    writer.raw(b"}}\n");
+    writer.raw(b"}");
 }
 
 /// How a request ends whose handler did not use up its reply.

@@ -294,11 +294,21 @@ pub(crate) struct Completions {
     /// How many notifications are here.
     notices: AtomicUsize,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Whether the calls are those of tasks, which no connection waits for.
+    pub(super) for_tasks: bool,
 }
 
 impl Completions {
     /// So many notifications may wait for the loop.
     const NOTICES_MAX: usize = 4096;
+
+    /// Where the functions of tasks leave their answers.
+    pub(super) fn of_tasks() -> Self {
+        Self {
+            for_tasks: true,
+            ..Self::default()
+        }
+    }
 
     /// What wakes the loop. To be set once, before the first line.
     pub(crate) fn set_waker(&self, waker: impl Fn() + Send + Sync + 'static) {

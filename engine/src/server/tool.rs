@@ -11,6 +11,7 @@ use super::{
     handler::{Call, ToolHandler},
     into_reply::{IntoReply, schema_of},
     reply::Reply,
+    task::TaskOptions,
 };
 use crate::{
     error::one_line,
@@ -34,6 +35,7 @@ pub struct Tool {
     pub(crate) definition: ToolDefinition,
     pub(crate) execution: Execution,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) task: Option<Box<TaskOptions>>,
     pub(crate) function: Function,
 }
 
@@ -100,6 +102,7 @@ impl Tool {
             definition: ToolDefinition::new(name),
             execution,
             timeout: None,
+            task: None,
             function,
         }
     }
@@ -210,6 +213,30 @@ impl Tool {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets calls become tasks: they are answered with a handle at once, and the client asks later
+    /// what has become of them, from whatever connection. The function is the same: it runs where
+    /// it would have run otherwise, and may answer, fail, wait, and ask the client, as for any
+    /// call. It may take as long as the task lives, or for [`Tool::timeout`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Call, Reply, TaskOptions, TaskSupport, Tool};
+    ///
+    /// let bake = Tool::new("bake", |_: Call<'_>, reply: Reply<'_>| {
+    ///     reply.after(Duration::from_secs(3600), |reply| reply.text("a cake"));
+    /// })
+    /// .task(TaskOptions::new(TaskSupport::Required).ttl(Duration::from_secs(7200)));
+    /// ```
+    ///
+    /// Specification: extension `io.modelcontextprotocol/tasks`. Exists from 2026-07-28 on; in
+    /// revisions before it, calls never become tasks, and those that would have to are a tool
+    /// execution error.
+    #[must_use]
+    pub fn task(mut self, options: impl Into<TaskOptions>) -> Self {
+        self.task = Some(Box::new(options.into()));
         self
     }
 }

@@ -1,0 +1,418 @@
+//! What a connection does for tasks: it makes them of calls, and serves those who ask for them.
+//!
+//! Specification: extension `io.modelcontextprotocol/tasks`.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use tightwire_codec::{Id, JsonWriter, Object, Value};
+
+use super::{
+    ask::{Ask, Given, write_object},
+    connection::{Core, Now},
+    context::Context,
+    dispatch::{Ran, Run, Serving},
+    excerpt,
+    extension::Extension,
+    handler::{Call, guard},
+    hook::Ending,
+    job::Job,
+    registry::{Parts, ToolEntry},
+    reply::{Reply, begin_result},
+    task_store::MemoryTaskStore,
+    task_table::Due,
+    tasks::{Start, Tasks},
+    ticket::{Cancellation, Ticket},
+    tool::Execution,
+};
+use crate::{
+    error::{Error, RpcError},
+    model::task::{TASKS_EXTENSION, TaskRecord, TaskState, TaskSupport},
+    protocol::{
+        meta::client_extension,
+        method::Method,
+        params::{Params, optional_object, required_str},
+        pending::IdBuf,
+        version::{Era, ProtocolVersion},
+    },
+};
+
+/// Whose tasks those of a connection are. A connection without authentication tells nobody apart.
+const PRINCIPAL: &str = "";
+
+/// How calls of a tool become tasks: see [`Tool::task`](crate::Tool::task).
+#[derive(Clone)]
+pub struct TaskOptions {
+    pub(crate) support: TaskSupport,
+    pub(crate) ttl: Option<Duration>,
+    poll_interval: Duration,
+    decide: Option<Arc<Decide>>,
+}
+
+type Decide = dyn Fn(Call<'_>) -> Result<bool, Ask> + Send + Sync;
+
+impl TaskOptions {
+    /// Those that a tool has which says no more than this.
+    #[must_use]
+    pub fn new(support: TaskSupport) -> Self {
+        Self {
+            support,
+            ttl: None,
+            poll_interval: Duration::from_secs(1),
+            decide: None,
+        }
+    }
+
+    /// Sets how long a task lives from when it is made, if that is less than
+    /// [`Limits::task_ms_max`](crate::Limits::task_ms_max). After it the task is forgotten, and
+    /// cancelled if it has not ended.
+    #[must_use]
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.ttl = Some(ttl);
+        self
+    }
+
+    /// Sets how often clients should ask what has become of a task. Without this, once a second.
+    #[must_use]
+    pub fn poll_interval(mut self, interval: Duration) -> Self {
+        self.poll_interval = interval;
+        self
+    }
+
+    /// Sets what decides, for each call of a client that knows tasks, whether it becomes one. It
+    /// runs in the loop, so it must be short.
+    ///
+    /// It may ask the client, with [`Context::ask`](crate::Context::ask), for what is to be known
+    /// before there is a task: the client is then asked as it is for a call that does not become
+    /// one. The tool's function finds the answers under the same keys.
+    #[must_use]
+    pub fn when(
+        mut self,
+        decide: impl Fn(Call<'_>) -> Result<bool, Ask> + Send + Sync + 'static,
+    ) -> Self {
+        self.decide = Some(Arc::new(decide));
+        self
+    }
+}
+
+impl From<TaskSupport> for TaskOptions {
+    fn from(support: TaskSupport) -> Self {
+        Self::new(support)
+    }
+}
+
+impl fmt::Debug for TaskOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskOptions")
+            .field("support", &self.support)
+            .field("ttl", &self.ttl)
+            .field("poll_interval", &self.poll_interval)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Parts {
+    /// Makes tasks possible, if calls of a tool may become some, and declares the extension.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the system has no random numbers.
+    pub(super) fn start_tasks(&mut self) -> Result<Option<Arc<Tasks>>, Error> {
+        if self.tools.iter().any(|tool| tool.task.is_some()) {
+            let limits = &self.limits;
+            let store = self.task_store.clone();
+            self.tasks.start(|| {
+                store.unwrap_or_else(|| {
+                    let store = MemoryTaskStore::new(limits.tasks_max, limits.task_bytes_max);
+                    Arc::new(store)
+                })
+            })?;
+        }
+        // Also where the tool is gone, and its tasks are not.
+        Ok(self.tasks.is_started().then(|| {
+            self.extensions.push(Extension {
+                identifier: TASKS_EXTENSION.to_owned(),
+                settings: "{}".to_owned(),
+                is_legacy: false,
+            });
+            Arc::clone(&self.tasks)
+        }))
+    }
+}
+
+impl Core {
+    /// Makes a task of a call, unless the client does not know tasks or the tool decides against
+    /// it. Whether the call is answered.
+    ///
+    /// # Errors
+    ///
+    /// -32021 if the call must become a task, and the client does not know tasks. -32603 if there
+    /// is no room for one.
+    #[cold]
+    pub(super) fn call_as_task(
+        &mut self,
+        tool: &ToolEntry,
+        options: &TaskOptions,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, RpcError> {
+        let is_required = options.support == TaskSupport::Required;
+        if serving.version.era() == Era::Legacy {
+            if is_required {
+                let version = serving.version;
+                self.run(serving, run, out, |_, answer| {
+                    let name = excerpt(run.asked.name);
+                    Reply::new(answer).error(format_args!(
+                        "{name} takes long and runs as a task, which revision {version} has not"
+                    ));
+                });
+            }
+            return Ok(is_required);
+        }
+        if client_extension(run.meta, TASKS_EXTENSION).is_none() {
+            return if is_required {
+                Err(RpcError::missing_extension(TASKS_EXTENSION))
+            } else {
+                Ok(false)
+            };
+        }
+        if let Some(decide) = &options.decide {
+            let context = self.context(serving, run);
+            match decide_guarded(&**decide, &context) {
+                Ok(Ok(true)) => {}
+                Ok(Ok(false)) => return Ok(false),
+                Ok(Err(ask)) => {
+                    self.run(serving, run, out, |_, answer| {
+                        Reply::new(answer).error(ask);
+                    });
+                    return Ok(true);
+                }
+                Err(message) => {
+                    self.log_panic(run, &message);
+                    return Err(RpcError::internal("the handler panicked"));
+                }
+            }
+        }
+        let registry = Arc::clone(&self.registry);
+        let Some(tasks) = &registry.tasks else {
+            return Ok(false);
+        };
+        if let Err(error) = registry.hooks.before(&self.context(serving, run)) {
+            self.finished.push(run.asked, Ending::Error(error.code()));
+            return Err(error);
+        }
+        self.advance_tasks(serving.now);
+        let record = self.record(options, serving, run);
+        let start = tasks.create(record, tool.timeout, serving.now.unix_ms)?;
+        let id = start.id.clone();
+        self.start_task(tasks, start, serving.now);
+        let record = tasks.load(&id, PRINCIPAL)?;
+        let mut writer = JsonWriter::new(out);
+        begin_result(&mut writer, &serving.id);
+        writer.raw(b"{\"resultType\":\"task\",");
+        record.write(&mut writer, &id);
+        writer.raw(&registry.modern_end);
+        Ok(true)
+    }
+
+    /// Serves those who ask for a task.
+    pub(super) fn serve_task(
+        &mut self,
+        members: Object<'_>,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let registry = Arc::clone(&self.registry);
+        let Some(tasks) = &registry.tasks else {
+            return Err(RpcError::method_not_found(
+                "Method not found: this server has no tasks",
+            ));
+        };
+        let meta = params.meta.and_then(Value::as_object);
+        if client_extension(meta, TASKS_EXTENSION).is_none() {
+            return Err(RpcError::missing_extension(TASKS_EXTENSION));
+        }
+        let id = task_id(members)?;
+        let now = serving.now;
+        self.advance_tasks(now);
+        let mut record = None;
+        match serving.method {
+            Method::TasksUpdate => {
+                let responses = optional_object(params.input_responses, "inputResponses")?
+                    .ok_or_else(|| RpcError::invalid_params("params.inputResponses is missing"))?;
+                let timeout = |tool: &str| registry.tools.find(tool)?.1.timeout;
+                let start = tasks.answer(id, PRINCIPAL, responses, timeout, now.unix_ms)?;
+                if let Some(start) = start {
+                    self.start_task(tasks, start, now);
+                }
+            }
+            Method::TasksCancel => {
+                tasks.cancel(id, PRINCIPAL, now.unix_ms, &registry.hooks)?;
+                self.cancelled = true;
+            }
+            _ => record = Some(tasks.load(id, PRINCIPAL)?),
+        }
+        let mut writer = JsonWriter::new(out);
+        begin_result(&mut writer, &serving.id);
+        writer.raw(b"{\"resultType\":\"complete\"");
+        if let Some(record) = record {
+            writer.raw(b",");
+            record.write_detailed(&mut writer, id);
+        }
+        writer.raw(&registry.modern_end);
+        Ok(())
+    }
+
+    /// When there is something to do for tasks, on the monotonic clock.
+    pub(super) fn next_task_due(&self) -> Option<Duration> {
+        let seen = self.tasks_seen?;
+        let due = self.registry.tasks.as_ref()?.next_due()?;
+        let wait = Duration::from_millis(due.saturating_sub(seen.unix_ms));
+        Some(seen.monotonic.saturating_add(wait))
+    }
+
+    /// Does what has come in for tasks, and what is due. A connection that does so once is woken
+    /// when there is more to do.
+    pub(super) fn advance_tasks(&mut self, now: Now) {
+        let registry = Arc::clone(&self.registry);
+        let Some(tasks) = &registry.tasks else {
+            return;
+        };
+        if self.tasks_seen.replace(now).is_none() {
+            tasks.add_home(&self.completions);
+        }
+        if !tasks.advance(now.unix_ms, &mut self.log, &registry.hooks) {
+            return;
+        }
+        // What waits again for no time at all has its turn after the next lines.
+        for due in tasks.take_due(now.unix_ms) {
+            let Due {
+                serial,
+                cancellation,
+                then,
+            } = due;
+            self.ran = Some(Ran::Delayed);
+            let ticket = self.task_ticket(tasks, serial, cancellation);
+            ticket.answer_from(None, |answer| {
+                if let Err(message) = guard(|| then(Reply::new(answer))) {
+                    self.log
+                        .push(&format!("a delayed answer panicked: {message}"));
+                }
+            });
+        }
+        tasks.advance(now.unix_ms, &mut self.log, &registry.hooks);
+    }
+
+    /// Calls the function of a task.
+    fn start_task(&mut self, tasks: &Arc<Tasks>, start: Start, now: Now) {
+        let registry = Arc::clone(&self.registry);
+        let ticket = self.task_ticket(tasks, start.serial, start.cancellation);
+        let Some((place, tool)) = registry.tools.find(&start.tool) else {
+            ticket.answer(|reply| {
+                reply.protocol_error(&RpcError::internal("the tool is not there any more"));
+            });
+            return self.advance_tasks(now);
+        };
+        let in_loop = tool.execution == Execution::Inline;
+        let job = Job::of_task(&registry, place, start.call, now.unix_ms, in_loop, ticket);
+        if in_loop {
+            self.ran = Some(Ran::Tool(place));
+            job.run();
+            self.advance_tasks(now);
+        } else {
+            self.start_job(job, tool.execution);
+        }
+    }
+
+    fn task_ticket(&self, tasks: &Arc<Tasks>, serial: u64, cancellation: Cancellation) -> Ticket {
+        Ticket::new(
+            IdBuf::new(&Id::Unsigned(0)),
+            ProtocolVersion::LATEST,
+            serial,
+            Arc::clone(&self.registry),
+            Arc::clone(tasks.mailbox()),
+            cancellation,
+        )
+    }
+
+    fn record(&self, options: &TaskOptions, serving: &Serving<'_>, run: &Run<'_>) -> TaskRecord {
+        let limit = Duration::from_millis(self.registry.limits.task_ms_max);
+        let ttl = options.ttl.map_or(limit, |ttl| ttl.min(limit));
+        let now = serving.now.unix_ms;
+        TaskRecord {
+            principal: PRINCIPAL.to_owned(),
+            tool: run.asked.name.to_owned(),
+            state: TaskState::Working,
+            status_message: None,
+            created_unix_ms: now,
+            updated_unix_ms: now,
+            ttl_ms: milliseconds(ttl),
+            poll_interval_ms: milliseconds(options.poll_interval),
+            request: request(run),
+            answers: answers(&run.given),
+            kept: run.given.state.map(str::to_owned),
+        }
+    }
+}
+
+/// Which task is asked for.
+fn task_id(params: Object<'_>) -> Result<&str, RpcError> {
+    let mut found = params.into_iter().filter(|(name, _)| *name == "taskId");
+    let id = found.next().map(|(_, id)| id);
+    if found.next().is_some() {
+        return Err(RpcError::invalid_params("params.taskId is there twice"));
+    }
+    required_str(id, "taskId")
+}
+
+/// What a call is about, one JSON object.
+fn request(run: &Run<'_>) -> Arc<str> {
+    let mut json = Vec::new();
+    let mut writer = JsonWriter::new(&mut json);
+    writer.raw(b"{\"name\":");
+    writer.string(run.asked.name);
+    if let Some(arguments) = run.asked.arguments {
+        writer.raw(b",\"arguments\":");
+        writer.value(arguments);
+    }
+    if let Some(meta) = run.meta {
+        writer.raw(b",\"_meta\":");
+        write_object(&mut writer, meta);
+    }
+    writer.raw(b"}");
+    Arc::from(String::from_utf8_lossy(&json))
+}
+
+/// What the client has answered before there was a task: what it said last counts.
+fn answers(given: &Given<'_>) -> Vec<(String, Arc<str>)> {
+    let mut answers: Vec<(String, Arc<str>)> = Vec::new();
+    for (key, answer) in [given.responses, given.earlier]
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        if answers.iter().all(|(known, _)| known != key) {
+            let mut json = Vec::new();
+            JsonWriter::new(&mut json).value(answer);
+            let json = String::from_utf8_lossy(&json);
+            answers.push((key.to_owned(), Arc::from(json)));
+        }
+    }
+    answers
+}
+
+fn decide_guarded(decide: &Decide, context: &Context<'_>) -> Result<Result<bool, Ask>, String> {
+    let mut decision = Ok(false);
+    let call = Call {
+        name: context.request.name,
+        arguments: context.request.arguments.unwrap_or(Value::EMPTY_OBJECT),
+        context,
+    };
+    guard(|| decision = decide(call))?;
+    Ok(decision)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,228 @@
+//! How long tasks live, how many there may be, where they are kept, and who is told of them.
+//!
+//! Specification: extension `io.modelcontextprotocol/tasks`.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tightwire::{
+    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskStore,
+    TaskStoreFull, TaskSupport,
+};
+use tightwire_tests::{Held, Stepped, modern, refusal, server};
+
+use crate::tasks::{about, get, meta, nap, start, status, task};
+
+#[test]
+fn a_function_that_takes_too_long_fails_its_task() {
+    let held = Held::default();
+    let hold = held.tool().timeout(Duration::from_millis(300));
+    let mut server = Stepped::new(server().tool(hold.task(TaskSupport::Optional)));
+    let id = task(&mut server, "hold");
+    let ticket = held.next();
+    assert_eq!(server.due_in_ms(), Some(300));
+    server.pass_ms(299);
+    assert_eq!(status(&mut server, &id), "working");
+    server.pass_ms(1);
+    let got = get(&mut server, &id);
+    assert_eq!(got["status"], "failed");
+    let message = "no answer within 300 ms";
+    assert_eq!(got["error"], json!({ "code": -32603, "message": message }));
+    assert!(ticket.is_cancelled());
+}
+
+#[test]
+fn a_task_is_forgotten_when_its_life_is_over() {
+    let held = Held::default();
+    let options = TaskOptions::new(TaskSupport::Optional)
+        .ttl(Duration::from_secs(2))
+        .poll_interval(Duration::from_millis(50));
+    let hold = held.tool().task(options.clone());
+    let long = nap("long", 0).task(options.ttl(Duration::from_secs(1_000_000)));
+    let limits = Limits {
+        task_ms_max: 10_000,
+        ..Limits::default()
+    };
+    let mut server = Stepped::new(server().limits(limits).tool(hold).tool(long));
+    let id = task(&mut server, "hold");
+    let got = get(&mut server, &id);
+    assert_eq!(
+        (&got["ttlMs"], &got["pollIntervalMs"]),
+        (&json!(2_000), &json!(50))
+    );
+    let ticket = held.next();
+    assert_eq!(server.due_in_ms(), Some(2_000));
+    server.pass_ms(1_999);
+    assert_eq!(status(&mut server, &id), "working");
+    server.pass_ms(1);
+    let answer = server.ask(&about("tasks/get", &id));
+    assert_eq!(refusal(&answer).code, -32602);
+    assert!(ticket.is_cancelled());
+    ticket.answer(|reply| reply.text("too late"));
+    server.completed();
+    let answer = server.ask(&about("tasks/get", &id));
+    assert_eq!(refusal(&answer).code, -32602);
+    assert_eq!(server.due_in_ms(), None);
+    // No tool may have it longer than the limit.
+    let id = task(&mut server, "long");
+    assert_eq!(get(&mut server, &id)["ttlMs"], 10_000);
+}
+
+#[test]
+fn tasks_and_their_bytes_are_limited() {
+    let limits = Limits {
+        tasks_max: 2,
+        task_bytes_max: 4_000,
+        task_ms_max: 1_000,
+        ..Limits::default()
+    };
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let mut server = Stepped::new(server().limits(limits).tool(hold));
+    let first = task(&mut server, "hold");
+    let arguments = json!({ "long": "x".repeat(4_000) });
+    let params = json!({ "name": "hold", "arguments": arguments, "_meta": meta() });
+    let answer = server.ask(&modern(2, "tools/call", params));
+    assert_eq!(refusal(&answer).head(), (Some(json!(2)), -32603));
+    task(&mut server, "hold");
+    let answer = server.ask(&start(3, "hold"));
+    assert_eq!(refusal(&answer).head(), (Some(json!(3)), -32603));
+    held.next().answer(|reply| reply.text(&"x".repeat(4_000)));
+    let got = get(&mut server, &first);
+    assert_eq!(got["status"], "failed");
+    assert_eq!(got["error"]["message"], "there is no room for the result");
+    server.pass_ms(1_000);
+    task(&mut server, "hold");
+}
+
+/// A store that notes what it is given to keep.
+struct NotingStore {
+    inner: MemoryTaskStore,
+    inserted: Arc<Mutex<Vec<(String, TaskRecord)>>>,
+}
+
+impl TaskStore for NotingStore {
+    fn insert(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
+        let mut inserted = self.inserted.lock().unwrap();
+        inserted.push((id.to_owned(), task.clone()));
+        self.inner.insert(id, task)
+    }
+
+    fn load(&self, id: &str) -> Option<TaskRecord> {
+        self.inner.load(id)
+    }
+
+    fn store(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
+        self.inner.store(id, task)
+    }
+
+    fn sweep(&self, now_unix_ms: u64) -> Vec<String> {
+        self.inner.sweep(now_unix_ms)
+    }
+
+    fn next_expiry_unix_ms(&self) -> Option<u64> {
+        self.inner.next_expiry_unix_ms()
+    }
+}
+
+#[test]
+fn a_store_of_ones_own_keeps_the_tasks_of_each_principal_apart() {
+    let inserted = Arc::default();
+    let store = NotingStore {
+        inner: MemoryTaskStore::new(10, 1 << 20),
+        inserted: Arc::clone(&inserted),
+    };
+    let mut server = Stepped::new(server().task_store(store).tool(nap("nap", 0)));
+    let id = task(&mut server, "nap");
+    let (kept, record) = inserted.lock().unwrap()[0].clone();
+    assert_eq!(id, kept);
+    assert_eq!(record.tool, "nap");
+    let request: Value = serde_json::from_str(&record.request).unwrap();
+    assert_eq!(request, json!({ "name": "nap", "_meta": meta() }));
+    // A task of somebody else is as good as none.
+    let foreign = TaskRecord {
+        principal: "somebody".to_owned(),
+        ..record
+    };
+    let store = NotingStore {
+        inner: MemoryTaskStore::new(10, 1 << 20),
+        inserted: Arc::default(),
+    };
+    store.inner.insert("foreign", foreign).unwrap();
+    let mut server = Stepped::new(
+        tightwire_tests::server()
+            .task_store(store)
+            .tool(nap("nap", 0)),
+    );
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        let answer = server.ask(&about(method, &json!("foreign")));
+        assert_eq!(refusal(&answer).code, -32602, "{method}");
+    }
+}
+
+/// A hook that notes what it is told.
+#[derive(Clone, Default)]
+struct Noting(Arc<Mutex<Vec<String>>>);
+
+impl Hook for Noting {
+    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        let meta = context.meta().and_then(|meta| meta.find("refuse"));
+        match meta {
+            Some(_) => Err(RpcError::new(-7, "refused")),
+            None => Ok(()),
+        }
+    }
+
+    fn after(&self, finished: &Finished<'_>) {
+        let (name, ending, took) = (finished.name(), finished.ending(), finished.took());
+        self.0
+            .lock()
+            .unwrap()
+            .push(format!("{name} {ending:?} {took:?}"));
+    }
+}
+
+#[test]
+fn hooks_may_refuse_a_task_and_are_told_when_it_has_ended() {
+    let noting = Noting::default();
+    let mut server = Stepped::new(server().hook(noting.clone()).tool(nap("nap", 100)));
+    let mut meta = meta();
+    meta["refuse"] = json!(true);
+    let params = json!({ "name": "nap", "_meta": meta });
+    let answer = server.ask(&modern(1, "tools/call", params));
+    assert_eq!(refusal(&answer).code, -7);
+    server.connection().line_took(Duration::ZERO);
+    let told = || std::mem::take(&mut *noting.0.lock().unwrap());
+    assert_eq!(told(), ["nap Error(-7) 0ns"]);
+    task(&mut server, "nap");
+    let other = task(&mut server, "nap");
+    server.connection().line_took(Duration::ZERO);
+    assert_eq!(told(), Vec::<String>::new());
+    server.pass_ms(60);
+    server.ask(&about("tasks/cancel", &other));
+    assert_eq!(told(), ["nap Cancelled 60ms"]);
+    server.pass_ms(40);
+    assert_eq!(told(), ["nap Result 100ms"]);
+}
+
+#[test]
+fn a_tool_that_comes_while_serving_may_have_tasks_and_they_outlive_it() {
+    let mut building = server();
+    let handle = building.handle();
+    let mut server = Stepped::new(building);
+    let answer = server.ask(&about("tasks/get", &json!("a")));
+    assert_eq!(refusal(&answer).code, -32601);
+    handle.add_tool(nap("nap", 100)).unwrap();
+    server.completed();
+    let answer = server.ask(&modern(1, "server/discover", json!({})));
+    let extensions = &answer["result"]["capabilities"]["extensions"];
+    assert_eq!(*extensions, json!({ "io.modelcontextprotocol/tasks": {} }));
+    let id = task(&mut server, "nap");
+    assert!(handle.remove_tool("nap").unwrap());
+    server.completed();
+    server.pass_ms(100);
+    assert_eq!(status(&mut server, &id), "completed");
+}
