@@ -69,6 +69,8 @@ pub(super) struct EventLoop {
     log: Log,
     spin: Spin,
     blocking: Blocking,
+    /// Whether the input makes events.
+    listening: bool,
     /// Whether a read was made ahead of its turn.
     has_read: bool,
     /// Whether a line was served since the last wait.
@@ -135,6 +137,7 @@ impl EventLoop {
                 Duration::from_micros(limits.spin_us_max),
                 thread::available_parallelism().map_or(1, NonZero::get),
             ),
+            listening: true,
             has_read: false,
             served: false,
             served_at: Duration::ZERO,
@@ -195,6 +198,25 @@ impl EventLoop {
         let result = reader.read(&self.signals, spare)?;
         let asked = spare.len();
         Some(self.take_read(result, asked))
+    }
+
+    /// Has the input make events, or not. One that nobody waits for costs the peer time with each
+    /// of its writes.
+    #[inline]
+    fn listen(&mut self, on: bool) -> Result<()> {
+        if self.listening == on {
+            return Ok(());
+        }
+        self.listening = on;
+        if on {
+            // What is there already makes an event.
+            return register(&self.poll, &mut self.input.fd, INPUT, Interest::READABLE)
+                .map_err(Error::io("registering the input"));
+        }
+        self.poll
+            .registry()
+            .deregister(&mut SourceFd(&self.input.fd.as_raw_fd()))
+            .map_err(Error::io("deregistering the input"))
     }
 
     /// Takes what a read gave that asked for so much. Whether anything was learnt.
@@ -397,10 +419,14 @@ impl EventLoop {
                 return Ok(());
             }
         }
-        if self.may_block_in_read() && self.read_blocking().is_some() {
-            self.has_read = true;
-            return Ok(());
+        if self.may_block_in_read() && self.blocking.reader().is_some() {
+            self.listen(false)?;
+            if self.read_blocking().is_some() {
+                self.has_read = true;
+                return Ok(());
+            }
         }
+        self.listen(true)?;
         let timeout = if has_work {
             Some(Duration::ZERO)
         } else {
