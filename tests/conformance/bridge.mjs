@@ -16,7 +16,6 @@ import { createServer } from "node:http";
 
 const command = process.argv.slice(2);
 const PREFIX = "io.modelcontextprotocol/";
-const MODERN = "2026-07-28";
 const HEADER_MISMATCH = -32020;
 
 /** Servers that ended before they were told to, or not with 0. */
@@ -105,8 +104,8 @@ class Exchange {
   answer(line, { error }) {
     this.#server.exchanges.delete(key(this.#id));
     if (this.#response.headersSent) return void this.#response.end(frame(line));
-    const isModern = this.meta?.[`${PREFIX}protocolVersion`] !== undefined || this.#server === shared;
-    sendJson(this.#response, isModern ? status(error) : 200, line, this.#headers);
+    const httpStatus = this.#server === shared ? status(error) : 200;
+    sendJson(this.#response, httpStatus, line, this.#headers);
   }
 
   /** The suite has hung up: without an answer that is a cancellation. */

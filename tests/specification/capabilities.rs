@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tightwire::{Call, ClientCapabilities, Prompt, Reply, Resource, Server, Tool};
+use tightwire::{Call, ClientCapabilities, Prompt, Reply, Resource, Server, TaskSupport, Tool};
 use tightwire_tests::{Pair, modern, modern_meta};
 
 use super::{Example, build::members};
@@ -59,6 +59,7 @@ pub(super) fn of_servers(example: &Example) {
                 server.prompt(prompt.complete("x", |complete| complete.among(["y"])))
             }
             "logging" => server.logging(),
+            "extensions" => server.tool(tool().task(TaskSupport::Optional)),
             other => panic!("{other} is declared by nothing"),
         };
         let answer = Pair::new(server).ask(&modern(1, "server/discover", json!({})));

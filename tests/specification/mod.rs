@@ -139,8 +139,7 @@ const FOLDERS: [(&str, Covered); 88] = [
 const REVISION: &str = "2026-07-28";
 
 /// Examples of folders that are tested, and which are not.
-const NOT_TESTED: [(&str, &str); 4] = [
-    ("extensions-tasks.json", "the engine has no tasks"),
+const NOT_TESTED: [(&str, &str); 3] = [
     (
         "input-required-result-with-request-state-only.json",
         "the engine sends a client back with something to answer, or not at all",

@@ -16,6 +16,7 @@
 //! | `schemas` | schemas reach clients as they are |
 //! | `changes` | clients are told what changed |
 //! | `resources`, `prompts` | both of them |
+//! | `tasks` | calls that become tasks |
 
 mod asking;
 mod changes;
@@ -25,6 +26,7 @@ mod prompts;
 mod resources;
 mod rounds;
 mod schemas;
+mod tasks;
 
 use tightwire::Server;
 
@@ -39,6 +41,7 @@ fn main() -> tightwire::Result<()> {
     let server = asking::add_to(server);
     let server = rounds::add_to(server);
     let server = schemas::add_to(server);
+    let server = tasks::add_to(server);
     let server = resources::add_to(server);
     let server = prompts::add_to(server);
     server.tools(changes::Changes::new(handle)).serve_stdio()
