@@ -35,6 +35,7 @@ mod pressure;
 mod prompts;
 mod resources;
 mod schema_suite;
+mod specification;
 mod state;
 mod stdio;
 mod structured;

@@ -24,7 +24,7 @@ pub use process::Process;
 pub use revision::{REVISIONS, Revision};
 pub use script::{Exit, Script};
 pub use stepped::Stepped;
-pub use tap::Tap;
+pub use tap::{Tap, specification};
 pub use told::{SUBSCRIPTION_ID, acknowledged, changed, listen, updated};
 
 use serde_json::{Value, json};

@@ -19,6 +19,15 @@ const LATEST: &str = "2026-07-28";
 const LATEST_LEGACY: &str = "2025-11-25";
 const PREFIX: &str = "io.modelcontextprotocol/";
 
+/// The folder with the specification's schemas and examples, a folder per revision, if it is there.
+#[must_use]
+pub fn specification() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/spec");
+    let folder = env::var_os("TIGHTWIRE_SPEC").map_or_else(beside, PathBuf::from);
+    let is_there = folder.join(LATEST).join("schema.json").is_file();
+    is_there.then_some(folder)
+}
+
 /// Follows a conversation, and checks each line of the server's.
 #[derive(Debug, Default)]
 pub struct Tap {
@@ -204,11 +213,8 @@ impl Schemas {
     }
 
     fn find() -> Option<Self> {
-        let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/spec");
-        let folder = env::var_os("TIGHTWIRE_SPEC").map_or_else(beside, PathBuf::from);
-        let is_there = folder.join(LATEST).join("schema.json").is_file();
-        is_there.then(|| Self {
-            folder,
+        Some(Self {
+            folder: specification()?,
             documents: Mutex::default(),
             validators: Mutex::default(),
         })

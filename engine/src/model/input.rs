@@ -254,10 +254,23 @@ impl Sampling {
         self
     }
 
-    /// Sets how much low cost, high speed and intelligence matter, each from 0 to 1.
+    /// Sets how much low cost, high speed and intelligence matter, each from 0 to 1 or, with
+    /// `None`, as the client likes.
+    ///
+    /// ```
+    /// use tightwire::Sampling;
+    ///
+    /// let sampling = Sampling::new(100).user("Hurry!").priorities(None, 0.9, 0.5);
+    /// ```
     #[must_use]
-    pub fn priorities(mut self, cost: f64, speed: f64, intelligence: f64) -> Self {
-        self.priorities = [cost, speed, intelligence].map(|value| Some(value.clamp(0.0, 1.0)));
+    pub fn priorities(
+        mut self,
+        cost: impl Into<Option<f64>>,
+        speed: impl Into<Option<f64>>,
+        intelligence: impl Into<Option<f64>>,
+    ) -> Self {
+        let priorities = [cost.into(), speed.into(), intelligence.into()];
+        self.priorities = priorities.map(|value| value.map(|value| value.clamp(0.0, 1.0)));
         self
     }
 
@@ -553,5 +566,43 @@ fn raw_items(writer: &mut JsonWriter<'_>, items: &[String]) {
     for (index, item) in items.iter().enumerate() {
         writer.raw(if index > 0 { b"," } else { b"" });
         writer.raw(item.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(sampling: &Sampling) -> String {
+        let mut bytes = Vec::new();
+        sampling.write(&mut JsonWriter::new(&mut bytes));
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_sampling_is_written_with_all_that_it_has() {
+        let sampling = Sampling::new(9)
+            .user("A poem?")
+            .system("Rhyme.")
+            .temperature(0.5)
+            .stop("The end")
+            .hint("small")
+            .priorities(None, 2.0, 0.5)
+            .include_context(IncludeContext::ThisServer)
+            .metadata("{\"a\":1}")
+            .tool_json("{\"name\":\"rhyme\"}")
+            .tool_choice(ToolChoice::Required);
+        assert_eq!(
+            written(&sampling),
+            concat!(
+                r#"{"messages":[{"role":"user","content":{"type":"text","text":"A poem?"}}],"#,
+                r#""maxTokens":9,"systemPrompt":"Rhyme.","temperature":0.5,"#,
+                r#""stopSequences":["The end"],"modelPreferences":{"hints":[{"name":"small"}],"#,
+                r#""speedPriority":1,"intelligencePriority":0.5},"includeContext":"thisServer","#,
+                r#""metadata":{"a":1},"tools":[{"name":"rhyme"}],"toolChoice":{"mode":"required"}}"#,
+            )
+        );
+        let empty = written(&Sampling::new(1).priorities(None, None, None));
+        assert_eq!(empty, r#"{"messages":[],"maxTokens":1}"#);
     }
 }
