@@ -218,3 +218,28 @@ fn a_tool_may_have_less_time_than_others() {
     worker.join().unwrap();
     assert!(stepped.completed().is_empty());
 }
+
+#[test]
+fn a_handler_knows_when_its_time_is_up() {
+    let when = || {
+        Tool::new("when", |call: Call<'_>, reply: Reply<'_>| {
+            reply.display(format_args!("{:?}", call.context().deadline_unix_ms()));
+        })
+    };
+    for (tool, said) in [
+        (when().blocking(), "Some(600500)"),
+        (
+            when().blocking().timeout(Duration::from_millis(200)),
+            "Some(700)",
+        ),
+    ] {
+        let mut stepped = Stepped::new(server().tool(tool));
+        stepped.pass_ms(500);
+        assert!(stepped.send(&call(1, "when", &json!({}))).is_empty());
+        stepped.connection().poll_job().unwrap().run();
+        assert_eq!(stepped.completed(), [modern_result(1, text(said))]);
+    }
+    let mut stepped = Stepped::new(server().tool(when()));
+    let answer = stepped.send(&call(1, "when", &json!({})));
+    assert_eq!(answer, [modern_result(1, text("None"))]);
+}

@@ -66,6 +66,7 @@ pub(crate) struct Remote<'a> {
     pub(crate) cancellation: &'a Cancellation,
     /// Whether the handler runs in the loop after all, where it must not wait.
     pub(crate) in_loop: bool,
+    pub(crate) time_limit: Option<Duration>,
 }
 
 /// What a handler leaves besides its answer.
@@ -196,6 +197,16 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn cancellation(&self) -> Option<&'a Cancellation> {
         self.remote.map(|remote| remote.cancellation)
+    }
+
+    /// When the time of the request is up, in milliseconds since 1970-01-01T00:00:00Z, for a handler
+    /// that runs outside of the loop. There is no such time for a task whose tool has no
+    /// [`Tool::timeout`](crate::Tool::timeout).
+    #[must_use]
+    pub fn deadline_unix_ms(&self) -> Option<u64> {
+        let limit = self.remote?.time_limit?;
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        Some(self.unix_ms.saturating_add(limit_ms))
     }
 
     /// Waits, outside of the loop, until the request is cancelled, at most for `timeout`. Whether

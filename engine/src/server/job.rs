@@ -5,6 +5,7 @@ use std::{
     future::poll_fn,
     sync::{Arc, Mutex},
     task::Poll,
+    time::Duration,
 };
 
 use tightwire_codec::{JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Value};
@@ -43,6 +44,8 @@ pub struct Job {
     ticket: Ticket,
     /// Whether it runs in the loop after all, where it must not wait.
     in_loop: bool,
+    /// How long the call may take, from when it came.
+    time_limit: Option<Duration>,
     _bytes: JobBytes,
 }
 
@@ -110,6 +113,7 @@ impl Job {
         let head = (ProtocolVersion::LATEST, Method::ToolsCall, unix_ms);
         Self {
             in_loop,
+            time_limit: own_limit(registry, Target::Tool(place)),
             ..Self::with_call(registry, client, Target::Tool(place), head, call, ticket)
         }
     }
@@ -136,6 +140,10 @@ impl Job {
             len,
             ticket,
             in_loop: false,
+            time_limit: own_limit(registry, target)
+                .into_iter()
+                .chain([registry.limits.deferred_max()])
+                .min(),
         }
     }
 
@@ -172,6 +180,7 @@ impl Job {
                 completions: &completions,
                 cancellation: &cancellation,
                 in_loop: self.in_loop,
+                time_limit: self.time_limit,
             }),
         };
         ticket.answer_from(Some(&outbox), |answer| {
@@ -228,6 +237,7 @@ impl Job {
                 completions: &completions,
                 cancellation: &cancellation,
                 in_loop: false,
+                time_limit: self.time_limit,
             }),
         };
         let call = Call {
@@ -305,6 +315,14 @@ impl Job {
             nesting_max: self.registry.limits.nesting_max.saturating_add(4),
             values_max: usize::MAX,
         })
+    }
+}
+
+/// How long a call may take, where that is its tool's own to say.
+fn own_limit(registry: &Registry, target: Target) -> Option<Duration> {
+    match target {
+        Target::Tool(place) => registry.tools.get(place)?.timeout,
+        _ => None,
     }
 }
 
