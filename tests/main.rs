@@ -35,6 +35,8 @@ mod pressure;
 mod prompts;
 mod resources;
 mod schema_suite;
+mod sockets;
+mod sockets_ending;
 mod specification;
 mod state;
 mod stdio;

@@ -191,6 +191,8 @@ pub(super) fn serve(
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     start: Instant,
+    /// The same moment on the coarse clock.
+    start_coarse: Duration,
     /// The wall clock, and when it was read on the other one.
     unix: Duration,
     unix_read: Duration,
@@ -200,6 +202,7 @@ impl Clock {
     pub(super) fn start() -> Self {
         Self {
             start: Instant::now(),
+            start_coarse: coarse_time(),
             unix: unix_time(),
             unix_read: Duration::ZERO,
         }
@@ -208,6 +211,12 @@ impl Clock {
     #[inline]
     pub(super) fn monotonic(self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// What the coarse clock shows at a time, but for its own steps: one reading of a clock less.
+    #[inline]
+    pub(super) fn coarse_at(self, now: Now) -> Duration {
+        self.start_coarse + now.monotonic
     }
 
     /// Both times. The wall clock is read once a second: it may have been set.
