@@ -42,5 +42,6 @@ mod structured;
 mod subscriptions;
 mod task_input;
 mod task_life;
+mod task_told;
 mod tasks;
 mod templates;

@@ -176,10 +176,10 @@ impl ServerConnection {
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
         if self.core.completions.is_ready() {
             self.core.completed.extend(self.core.completions.take());
-            self.core.renew();
             if self.core.tasks_seen.is_some() {
                 self.core.advance_tasks(now);
             }
+            self.core.renew();
         }
         let room = self.core.output_room(out);
         while out.len() <= room

@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// Whose tasks those of a connection are. A connection without authentication tells nobody apart.
-const PRINCIPAL: &str = "";
+pub(super) const PRINCIPAL: &str = "";
 
 /// How calls of a tool become tasks: see [`Tool::task`](crate::Tool::task).
 #[derive(Clone)]
@@ -243,6 +243,7 @@ impl Core {
                     .ok_or_else(|| RpcError::invalid_params("params.inputResponses is missing"))?;
                 let timeout = |tool: &str| registry.tools.find(tool)?.1.timeout;
                 let start = tasks.answer(id, PRINCIPAL, responses, timeout, now.unix_ms)?;
+                tasks.tell();
                 if let Some(start) = start {
                     self.start_task(tasks, start, now);
                 }
