@@ -579,6 +579,76 @@ fn in_a_batch_questions_go_out_at_once_and_the_answer_with_the_rest() {
     assert_eq!(answers[1], legacy_result(2, &json!({})));
 }
 
+/// A tool on the pool that asks for the roots, and counts them.
+fn counting() -> Server {
+    let count = |context: &Context<'_>| {
+        let answers = context.ask(Inputs::new().roots("roots"))?;
+        Ok::<_, Ask>(answers.roots("roots").count().to_string())
+    };
+    let tool = Tool::new("count", move |call: Call<'_>, reply: Reply<'_>| {
+        count(call.context()).reply(reply);
+    });
+    server().tool(tool.blocking())
+}
+
+fn counted_in_a_batch(stepped: &mut Stepped) -> Vec<Value> {
+    let params = json!({
+        "protocolVersion": "2025-03-26", "capabilities": { "roots": {} },
+        "clientInfo": { "name": "tests", "version": "1" },
+    });
+    stepped.send(&legacy("init", "initialize", &params));
+    let lines = [
+        legacy(1, "tools/call", &json!({ "name": "count" })),
+        legacy(2, "ping", &json!({})),
+    ];
+    assert!(stepped.send(&batch(&[&lines[0], &lines[1]])).is_empty());
+    stepped.connection().poll_job().unwrap().run();
+    stepped.completed()
+}
+
+#[test]
+fn in_a_batch_the_questions_of_a_blocking_tool_go_out_too() {
+    let mut stepped = Stepped::new(counting());
+    let asked = counted_in_a_batch(&mut stepped);
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(asked[0]["method"], "roots/list");
+    let roots = json!({ "roots": [{ "uri": "file:///a" }] });
+    assert!(stepped.send(&answer(&asked[0]["id"], &roots)).is_empty());
+    stepped.connection().poll_job().unwrap().run();
+    let done = json!([legacy_result(2, &json!({})), legacy_result(1, &text("1"))]);
+    assert_eq!(stepped.completed(), [done]);
+}
+
+#[test]
+fn in_a_batch_a_question_that_is_not_answered_is_taken_back_by_itself() {
+    let limits = Limits {
+        ask_ms_max: 500,
+        ..Limits::default()
+    };
+    let mut stepped = Stepped::new(counting().limits(limits));
+    let asked = counted_in_a_batch(&mut stepped);
+    let told = stepped.pass_ms(500);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0]["method"], "notifications/cancelled");
+    assert_eq!(told[0]["params"]["requestId"], asked[0]["id"]);
+    assert_eq!(told[1][0], legacy_result(2, &json!({})));
+    assert_eq!(told[1][1]["result"]["isError"], true);
+}
+
+#[test]
+fn in_a_batch_a_question_for_which_there_is_no_room_fails_its_call_alone() {
+    let limits = Limits {
+        held_bytes_max: 0,
+        ..Limits::default()
+    };
+    let mut stepped = Stepped::new(counting().limits(limits));
+    let told = counted_in_a_batch(&mut stepped);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0][0], legacy_result(2, &json!({})));
+    assert_eq!(told[0][1]["id"], 1);
+    assert_eq!(told[0][1]["result"]["isError"], true);
+}
+
 #[test]
 fn a_legacy_client_cannot_bring_answers_that_were_not_asked_for() {
     let mut pair = session(asking(), "2025-11-25");

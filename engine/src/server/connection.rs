@@ -37,6 +37,7 @@ use super::{
     legacy::Session,
     log::Log,
     method_not_found, modern,
+    question::take_back_questions,
     registry::Registry,
     reply::{parse_error, write_error},
     subscriptions::Subscriptions,
@@ -558,7 +559,7 @@ impl Core {
                     .request_id
                     .and_then(|id| Id::read_wide(id, wide).ok());
                 if let Some(entry) = id.and_then(|id| self.pending.remove(&id)) {
-                    self.take_back_questions(&entry.state, out);
+                    take_back_questions(&entry.state, out);
                     self.tell_finished(now, &entry.state.origin, Ending::Cancelled);
                     if let Some(key) = entry.state.batch {
                         self.batches.settle(key, None, out);
