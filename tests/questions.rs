@@ -1,10 +1,14 @@
-//! The requests that the client of a legacy session is sent: in batches.
+//! The requests that the client of a legacy session is sent: in batches, and by their ids.
 //!
-//! Specification: 2025-03-26, `basic/index`, Batching.
+//! Specification: 2025-03-26, `basic/index`, Batching; 2025-11-25, `client/elicitation`.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tightwire::{Ask, Call, Context, Inputs, IntoReply, Limits, Reply, Sampling, Server, Tool};
-use tightwire_tests::{Pair, Stepped, batch, legacy, legacy_result, server, text};
+use tightwire_tests::{
+    Pair, Stepped, batch, legacy, legacy_result, modern, modern_meta, server, text,
+};
 
 /// The `initialize` request of a client that can do this.
 fn opening(version: &str, capabilities: &Value) -> String {
@@ -44,6 +48,47 @@ fn in_a_batch_questions_go_out_at_once_and_the_answer_with_the_rest() {
     answers.sort_by_key(|answer| answer["id"].as_u64());
     assert_eq!(answers[0], legacy_result(1, &text("Ha.")));
     assert_eq!(answers[1], legacy_result(2, &json!({})));
+}
+
+/// Specification: 2025-11-25, `client/elicitation`, URL Mode Elicitation Requests: unique ids, which
+/// neither the revision before nor the one after has.
+#[test]
+fn in_a_session_an_elicitation_by_url_has_an_id_of_its_own() {
+    let open = Tool::new("open", |call: Call<'_>, reply: Reply<'_>| {
+        let inputs = Inputs::new()
+            .elicit_url("one", "Sign in", "https://example.com/one")
+            .elicit_url("two", "Pay", "https://example.com/two");
+        let opened = call.context().ask(inputs);
+        let opened = opened.map(|answers| answers.elicited("two").action());
+        opened.reply(reply);
+    });
+    let frozen = server().tool(open).freeze().unwrap();
+    let mut ids = BTreeSet::new();
+    for _ in 0..2 {
+        let mut pair = Pair::connect(&frozen);
+        let by_url = json!({ "elicitation": { "url": {} } });
+        pair.ask(&opening("2025-11-25", &by_url));
+        let asked = pair.send(&legacy(1, "tools/call", &json!({ "name": "open" })));
+        for (asked, message) in asked.iter().zip(["Sign in", "Pay"]) {
+            assert_eq!(asked["params"]["mode"], "url");
+            assert_eq!(asked["params"]["message"], message);
+            let id = asked["params"]["elicitationId"].as_str().expect("an id");
+            assert!(ids.insert(id.to_owned()), "{id}");
+        }
+        let accepted = json!({ "action": "accept" });
+        assert!(pair.send(&answer(&asked[0]["id"], &accepted)).is_empty());
+        let done = pair.ask(&answer(&asked[1]["id"], &accepted));
+        assert_eq!(done, legacy_result(1, &text("accept")));
+    }
+    let mut pair = Pair::connect(&frozen);
+    let mut meta = modern_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({ "elicitation": { "url": {} } });
+    let params = json!({ "name": "open", "_meta": meta });
+    let asked = pair.ask(&modern(1, "tools/call", params));
+    assert_eq!(
+        asked["result"]["inputRequests"]["two"]["params"],
+        json!({ "mode": "url", "message": "Pay", "url": "https://example.com/two" })
+    );
 }
 
 /// A tool on the pool that asks for the roots, and counts them.

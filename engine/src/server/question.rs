@@ -98,8 +98,9 @@ impl Core {
         }
         let mut requests = Vec::new();
         let mut questions = Vec::new();
-        for (key, input) in required.inputs.into_list() {
+        for (key, mut input) in required.inputs.into_list() {
             self.questions += 1;
+            input.identify(|| self.registry.seal.unique_id(serving.now.unix_ms));
             let mut writer = JsonWriter::new(&mut requests);
             writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
             writer.u64(self.questions);
