@@ -269,14 +269,15 @@ impl Core {
     }
 
     /// Tells the hooks of a request that was in flight.
-    pub(super) fn tell_finished(&self, now: Now, origin: &Origin, ending: Ending) {
+    pub(super) fn tell_finished(&mut self, now: Now, origin: &Origin, ending: Ending) {
         if let Some(name) = &origin.name {
-            self.registry.hooks.after(&Finished {
+            let finished = Finished {
                 method: origin.method.as_str(),
                 name,
                 ending,
                 took: now.monotonic.saturating_sub(origin.started),
-            });
+            };
+            self.registry.hooks.after(&finished, &mut self.log);
         }
     }
 

@@ -10,6 +10,8 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
     context::{Asked, Context},
+    handler::guard,
+    log::Log,
     reply::Answer,
 };
 use crate::{error::RpcError, protocol::method::Method};
@@ -173,9 +175,13 @@ impl Hooks {
         nest(&self.0, context, handler);
     }
 
-    pub(crate) fn after(&self, finished: &Finished<'_>) {
+    /// Tells of a request that is over. Where a hook panics, the log says so and the others are told
+    /// all the same: the answer is out, so there is nobody else to tell.
+    pub(super) fn after(&self, finished: &Finished<'_>, log: &mut Log) {
         for hook in &self.0 {
-            hook.after(finished);
+            if let Err(message) = guard(|| hook.after(finished)) {
+                log.push(&format!("a hook panicked: {message}"));
+            }
         }
     }
 }
@@ -194,15 +200,16 @@ impl FinishedLine {
         self.list.push((asked.method, ending, self.names.len()));
     }
 
-    pub(super) fn tell(&mut self, hooks: &Hooks, took: Duration) {
+    pub(super) fn tell(&mut self, hooks: &Hooks, took: Duration, log: &mut Log) {
         let mut start = 0;
         for (method, ending, end) in self.list.drain(..) {
-            hooks.after(&Finished {
+            let finished = Finished {
                 method: method.as_str(),
                 name: &self.names[start..end],
                 ending,
                 took,
-            });
+            };
+            hooks.after(&finished, log);
             start = end;
         }
         self.names.clear();
