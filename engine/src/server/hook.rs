@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{error::RpcError, protocol::method::Method};
 
-/// What happens around the handlers of a server: of tools, resources and prompts, and of methods
-/// of its own.
+/// What happens around the handlers of a server: of tools, resources and prompts, of completion,
+/// and of methods of its own.
 ///
 /// All of it runs in the loop but [`Hook::around`], which runs where the handler does. It must not
 /// wait.
@@ -93,14 +93,15 @@ pub enum Ending {
 }
 
 impl<'a> Finished<'a> {
-    /// The method: `tools/call`, `resources/read` or `prompts/get`. Empty for a method of the
-    /// server's own.
+    /// The method: that of a tool's call, a resource's reading, a prompt's getting or a completion.
+    /// Empty for a method of the server's own.
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The name of the tool, prompt or method of the server's own. Empty for resources, whose URIs are without number.
+    /// The name of the tool or prompt, of the argument that is completed, or of the method of the
+    /// server's own. Empty for resources, whose URIs are without number.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
