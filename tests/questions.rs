@@ -91,6 +91,55 @@ fn in_a_session_an_elicitation_by_url_has_an_id_of_its_own() {
     );
 }
 
+/// All rounds are one request, with one progress token.
+///
+/// Specification: 2025-11-25, `basic/utilities/progress`: the progress value must increase with
+/// each notification.
+#[test]
+fn in_a_session_progress_goes_on_growing_after_a_question() {
+    fn steps(context: &Context<'_>) -> Result<&'static str, Ask> {
+        context.progress(1.0, None, None);
+        context.ask(Inputs::new().roots("first"))?;
+        context.progress(2.0, None, None);
+        context.ask(Inputs::new().roots("second"))?;
+        context.progress(2.5, None, None);
+        Ok("done")
+    }
+    let handler = |call: Call<'_>, reply: Reply<'_>| steps(call.context()).reply(reply);
+    let tools = server()
+        .tool(Tool::new("steps", handler))
+        .tool(Tool::new("steps-blocking", handler).blocking());
+    let mut stepped = Stepped::new(tools);
+    stepped.send(&opening("2025-11-25", &json!({ "roots": {} })));
+    for tool in ["steps", "steps-blocking"] {
+        let params = json!({ "name": tool, "_meta": { "progressToken": 7 } });
+        let mut lines = vec![legacy(tool, "tools/call", &params)];
+        let mut told = Vec::new();
+        while let Some(line) = lines.pop() {
+            let mut received = stepped.send(&line);
+            if let Some(job) = stepped.connection().poll_job() {
+                job.run();
+                received.extend(stepped.completed());
+            }
+            for message in received {
+                if message["method"] == "roots/list" {
+                    lines.push(answer(&message["id"], &json!({ "roots": [] })));
+                } else if message["method"] == "notifications/progress" {
+                    told.push(message["params"]["progress"].clone());
+                } else {
+                    assert_eq!(message, legacy_result(tool, &text("done")));
+                    told.push(json!("done"));
+                }
+            }
+        }
+        assert_eq!(
+            told,
+            [json!(1), json!(2), json!(2.5), json!("done")],
+            "{tool}"
+        );
+    }
+}
+
 /// A tool on the pool that asks for the roots, and counts them.
 fn counting() -> Server {
     let count = |context: &Context<'_>| {
