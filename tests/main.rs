@@ -33,6 +33,7 @@ mod panics;
 mod polite;
 mod pressure;
 mod prompts;
+mod questions;
 mod resources;
 mod schema_suite;
 mod specification;
