@@ -9,8 +9,8 @@ use tightwire::{
     Limits, Prompt, Reply, Resource, RpcError, Sampling, Server, Tool,
 };
 use tightwire_tests::{
-    Pair, Stepped, batch, cancelled, legacy, legacy_result, modern, modern_meta, modern_result,
-    refusal, server, text,
+    Pair, Stepped, cancelled, legacy, legacy_result, modern, modern_meta, modern_result, refusal,
+    server, text,
 };
 
 const META: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -551,32 +551,6 @@ fn in_a_session_a_client_that_does_not_answer_is_waited_for_only_so_long() {
     assert_eq!(told[1]["id"], 1);
     assert_eq!(told[1]["result"]["isError"], true);
     assert!(told[1].to_string().contains("500 ms"), "{told:?}");
-}
-
-#[test]
-fn in_a_batch_questions_go_out_at_once_and_the_answer_with_the_rest() {
-    let sampling = Tool::new("sample", |call: Call<'_>, reply: Reply<'_>| {
-        let inputs = Inputs::new().sample("poem", Sampling::new(5).user("A poem."));
-        let poem = call.context().ask(inputs).map(|answers| {
-            let poem = answers.sampled("poem");
-            poem.text().unwrap_or_default().to_owned()
-        });
-        poem.reply(reply);
-    });
-    let mut pair = session(server().tool(sampling), "2025-03-26");
-    let lines = [
-        legacy(1, "tools/call", &json!({ "name": "sample" })),
-        legacy(2, "ping", &json!({})),
-    ];
-    let asked = pair.ask(&batch(&[&lines[0], &lines[1]]));
-    assert_eq!(asked["method"], "sampling/createMessage");
-    let given =
-        json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "Ha." } });
-    let done = pair.ask(&answer(&asked["id"], &given));
-    let mut answers = done.as_array().expect("a batch").clone();
-    answers.sort_by_key(|answer| answer["id"].as_u64());
-    assert_eq!(answers[0], legacy_result(1, &text("Ha.")));
-    assert_eq!(answers[1], legacy_result(2, &json!({})));
 }
 
 #[test]

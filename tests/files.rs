@@ -132,7 +132,9 @@ fn files_are_listed_if_asked_for() {
     ];
     assert_eq!(listed(tree.files().list(100)), all);
     assert_eq!(listed(tree.files().list(3)), all[..3]);
-    assert_eq!(listed(tree.files().list(100).hidden()).len(), all.len() + 2);
+    tree.write("root/a", b"");
+    assert_eq!(listed(tree.files()), [] as [Value; 0], "a file comes first");
+    assert_eq!(listed(tree.files().list(100).hidden()).len(), all.len() + 3);
     let mut revision = Revision::new(tree.server(tree.files()), "2025-11-25");
     let templates = revision.list("resources/templates/list", "resourceTemplates");
     assert_eq!(templates[0]["uriTemplate"], "file:///project/{+path}");

@@ -186,6 +186,31 @@ fn a_hook_may_refuse_and_the_first_is_the_outermost() {
 }
 
 #[test]
+fn a_hook_that_panics_when_all_is_over_stops_nothing() {
+    struct Careless;
+    impl Hook for Careless {
+        fn after(&self, _: &Finished<'_>) {
+            panic!("on purpose");
+        }
+    }
+    let notes = Notes::default();
+    let server = tools().hook(Careless).hook(notes.clone());
+    let mut stepped = Stepped::new(server);
+    let now = call(1, "echo", &json!({ "message": "hi" }));
+    assert_eq!(stepped.ask(&now), modern_result(1, text("hi")));
+    stepped.connection().line_took(Duration::from_millis(5));
+    assert!(stepped.send(&call(2, "later", &json!({}))).is_empty());
+    assert_eq!(stepped.pass_ms(50)[0]["result"]["isError"], true);
+    let told = notes.take();
+    assert!(told.contains(&"tools/call echo Result 5ms".to_owned()));
+    assert!(told.contains(&"tools/call later ToolError 50ms".to_owned()));
+    for _ in 0..2 {
+        let line = stepped.connection().poll_log().expect("a line");
+        assert!(line.contains("a hook panicked: on purpose"), "{line}");
+    }
+}
+
+#[test]
 fn a_hook_without_effect_changes_no_answer() {
     struct Nothing;
     impl Hook for Nothing {}

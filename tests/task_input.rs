@@ -9,8 +9,9 @@ use std::sync::{
 
 use serde_json::{Value, json};
 use tightwire::{
-    Answers, Ask, Call, Context, Elicitation, Elicited, Field, Inputs, IntoReply, Limits,
-    MemoryTaskStore, Reply, Server, TaskOptions, TaskRecord, TaskState, TaskSupport, Tool,
+    Answers, Ask, Call, Context, Elicitation, Elicited, Field, Hook, Inputs, IntoReply, Limits,
+    MemoryTaskStore, Reply, RpcError, Server, TaskOptions, TaskRecord, TaskState, TaskSupport,
+    Tool,
 };
 use tightwire_tests::{
     Pair, Stepped, call, modern, modern_meta, modern_result, refusal, server, text,
@@ -316,6 +317,41 @@ fn a_tool_may_decide_against_a_task() {
     let answer = server.ask(&call(2, "register", &arguments));
     assert_eq!(refusal(&answer).code, -32021);
     assert_eq!(decided.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn what_a_decision_or_a_hook_leaves_is_not_told_with_the_next_call() {
+    struct Chatty;
+    impl Hook for Chatty {
+        fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+            if context.state().is_none() {
+                context.progress(1.0, None, None);
+            }
+            Ok(())
+        }
+    }
+    let asking = |call: Call<'_>, reply: Reply<'_>| {
+        let asked = call
+            .context()
+            .ask(Inputs::new().elicit("value", form("What?")));
+        asked.map(|answers| value(&answers, "value")).reply(reply);
+    };
+    let options = TaskOptions::new(TaskSupport::Required).when(|call| {
+        call.context().progress(2.0, None, None);
+        call.context().keep("another's");
+        Ok(true)
+    });
+    let task = Tool::new("task", |_: Call<'_>, reply: Reply<'_>| reply.text("done")).task(options);
+    let server = server().tool(task).tool(Tool::new("asking", asking));
+    let mut server = Stepped::new(server.hook(Chatty));
+    let mut meta = meta();
+    meta["progressToken"] = json!("of the task");
+    let params = json!({ "name": "task", "_meta": meta });
+    let answer = server.ask(&modern(1, "tools/call", params));
+    assert_eq!(answer["result"]["resultType"], "task");
+    let answer = server.ask(&start("asking"));
+    assert_eq!(answer["result"]["resultType"], "input_required");
+    assert_eq!(answer["result"].get("requestState"), None, "{answer}");
 }
 
 #[test]

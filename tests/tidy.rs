@@ -12,7 +12,7 @@ use source::Rust;
 use tree::{Manifest, Tree, has_word};
 
 /// The methods and notifications of all revisions.
-const METHODS: [&str; 35] = [
+const METHODS: [&str; 36] = [
     "completion/complete",
     "elicitation/create",
     "initialize",
@@ -27,6 +27,7 @@ const METHODS: [&str; 35] = [
     "notifications/resources/updated",
     "notifications/roots/list_changed",
     "notifications/subscriptions/acknowledged",
+    "notifications/tasks",
     "notifications/tasks/status",
     "notifications/tools/list_changed",
     "ping",

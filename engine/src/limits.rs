@@ -35,9 +35,9 @@ pub struct Limits {
     /// Streams of `subscriptions/listen` that are open on a connection. The next one is answered
     /// with -32603. Default 64: a client needs one, or one for each of its views.
     pub subscriptions_max: usize,
-    /// Resources that a connection is subscribed to, counted once for each subscription. What would
-    /// exceed it is answered with -32603. Default 4,096: more than a person has open, and so few
-    /// that all of them may change at once. Their bytes count as held, too.
+    /// Resources and tasks that a connection is subscribed to, counted once for each subscription.
+    /// What would exceed it is answered with -32603. Default 4,096: more than a person has open, and
+    /// so few that all of them may change at once. Their bytes count as held, too.
     pub subscribed_uris_max: usize,
     /// How long after one round of change notifications the next may follow, in milliseconds. What
     /// changes meanwhile is told once, then. Default 20: 50 times a second is more often than

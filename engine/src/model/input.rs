@@ -36,7 +36,12 @@ pub struct Inputs {
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     Form(Elicitation),
-    Url { message: String, url: String },
+    Url {
+        message: String,
+        url: String,
+        /// In 2025-11-25, which alone has one.
+        id: Option<String>,
+    },
     Sampling(Box<Sampling>),
     Roots,
 }
@@ -63,8 +68,12 @@ impl Inputs {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Self {
-        let (message, url) = (message.into(), url.into());
-        self.with(key.into(), Input::Url { message, url })
+        let input = Input::Url {
+            message: message.into(),
+            url: url.into(),
+            id: None,
+        };
+        self.with(key.into(), input)
     }
 
     /// Asks for a message of a model.
@@ -437,6 +446,13 @@ impl Input {
         }
     }
 
+    /// Gives an elicitation by URL the id that 2025-11-25 wants it to have.
+    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) {
+        if let Self::Url { id, .. } = self {
+            *id = Some(new_id());
+        }
+    }
+
     /// Writes `"method":…,"params":…`, the middle of a request.
     pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
         writer.raw(b"\"method\":");
@@ -454,12 +470,13 @@ impl Input {
                 form.write_schema(writer, version);
                 writer.raw(b"}");
             }
-            Self::Url { message, url } => {
+            Self::Url { message, url, id } => {
                 writer.string(ELICIT);
                 writer.raw(b",\"params\":{\"mode\":\"url\",\"message\":");
                 writer.string(message);
                 writer.raw(b",\"url\":");
                 writer.string(url);
+                super::optional(writer, "elicitationId", id.as_deref());
                 writer.raw(b"}");
             }
             Self::Sampling(sampling) => {

@@ -1,6 +1,7 @@
 //! What clients listen to, and what they are told: the filter of a subscription, and notifications.
 //!
-//! Specification: 2026-07-28, `basic/patterns/subscriptions`.
+//! Specification: 2026-07-28, `basic/patterns/subscriptions`; extension
+//! `io.modelcontextprotocol/tasks`, Task Status Notifications.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -8,10 +9,11 @@ use tightwire_codec::{JsonWriter, Object, Value};
 
 use crate::{
     error::RpcError,
+    model::task::TaskRecord,
     protocol::{
         meta::SUBSCRIPTION_ID,
         method::{
-            PROMPTS_LIST_CHANGED, RESOURCES_LIST_CHANGED, SUBSCRIPTIONS_ACKNOWLEDGED,
+            PROMPTS_LIST_CHANGED, RESOURCES_LIST_CHANGED, SUBSCRIPTIONS_ACKNOWLEDGED, TASK_CHANGED,
             TOOLS_LIST_CHANGED,
         },
         params::{Params, optional_object},
@@ -21,6 +23,9 @@ use crate::{
 
 /// The member of a filter that names resources.
 const RESOURCE_SUBSCRIPTIONS: &str = "resourceSubscriptions";
+/// The member of a filter that names tasks, which the extension `io.modelcontextprotocol/tasks`
+/// adds.
+const TASK_IDS: &str = "taskIds";
 
 /// A list that may change. The list of resource templates is one with that of resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +100,8 @@ pub(crate) struct Filter<'a> {
     pub(crate) lists: Lists,
     /// Each once.
     pub(crate) uris: BTreeSet<&'a str>,
+    /// Each once, if the client spoke of tasks at all.
+    pub(crate) tasks: Option<BTreeSet<&'a str>>,
 }
 
 impl<'a> Filter<'a> {
@@ -120,19 +127,9 @@ impl<'a> Filter<'a> {
                 }
             }
         }
-        if let Some(value) = member(members, RESOURCE_SUBSCRIPTIONS)? {
-            let wanted = "an array of strings";
-            let items = value
-                .as_array()
-                .ok_or_else(|| ill_typed(RESOURCE_SUBSCRIPTIONS, wanted, value))?;
-            for (index, item) in items.iter().enumerate() {
-                let uri = item.as_str().ok_or_else(|| {
-                    let name = format!("{RESOURCE_SUBSCRIPTIONS}[{index}]");
-                    ill_typed(&name, "a string, the URI of a resource", item)
-                })?;
-                filter.uris.insert(uri);
-            }
-        }
+        let uris = strings(members, RESOURCE_SUBSCRIPTIONS, "the URI of a resource")?;
+        filter.uris = uris.unwrap_or_default();
+        filter.tasks = strings(members, TASK_IDS, "the id of a task")?;
         Ok(filter)
     }
 }
@@ -151,6 +148,27 @@ fn member<'a>(members: Object<'a>, name: &str) -> Result<Option<Value<'a>>, RpcE
     Ok(value)
 }
 
+/// The strings in the array of this name, each once.
+fn strings<'a>(
+    members: Object<'a>,
+    name: &str,
+    what: &str,
+) -> Result<Option<BTreeSet<&'a str>>, RpcError> {
+    let Some(value) = member(members, name)? else {
+        return Ok(None);
+    };
+    let items = value
+        .as_array()
+        .ok_or_else(|| ill_typed(name, "an array of strings", value))?;
+    let strings = items.iter().enumerate().map(|(index, item)| {
+        item.as_str().ok_or_else(|| {
+            let name = format!("{name}[{index}]");
+            ill_typed(&name, &format!("a string, {what}"), item)
+        })
+    });
+    strings.collect::<Result<_, _>>().map(Some)
+}
+
 fn ill_typed(name: &str, wanted: &str, value: Value<'_>) -> RpcError {
     RpcError::invalid_params(format!(
         "params.notifications.{name} must be {wanted}, not {}",
@@ -160,8 +178,15 @@ fn ill_typed(name: &str, wanted: &str, value: Value<'_>) -> RpcError {
 
 /// Writes the first message of a subscription: what of its filter is honoured.
 ///
-/// Specification: 2026-07-28, `basic/patterns/subscriptions`, Acknowledgment.
-pub(crate) fn acknowledge(out: &mut Vec<u8>, id: &IdBuf, lists: Lists, uris: &BTreeSet<Arc<str>>) {
+/// Specification: 2026-07-28, `basic/patterns/subscriptions`, Acknowledgment; extension
+/// `io.modelcontextprotocol/tasks`, Task Status Notifications.
+pub(crate) fn acknowledge(
+    out: &mut Vec<u8>,
+    id: &IdBuf,
+    lists: Lists,
+    uris: &BTreeSet<Arc<str>>,
+    tasks: &BTreeSet<Arc<str>>,
+) {
     let mut writer = JsonWriter::new(out);
     begin_notification(&mut writer, SUBSCRIPTIONS_ACKNOWLEDGED, Some(id));
     writer.raw(b",\"notifications\":{");
@@ -172,15 +197,19 @@ pub(crate) fn acknowledge(out: &mut Vec<u8>, id: &IdBuf, lists: Lists, uris: &BT
         writer.bool(true);
         separator = b",";
     }
-    if !uris.is_empty() {
+    for (name, strings) in [(RESOURCE_SUBSCRIPTIONS, uris), (TASK_IDS, tasks)] {
+        if strings.is_empty() {
+            continue;
+        }
         writer.raw(separator);
-        writer.key(RESOURCE_SUBSCRIPTIONS);
+        writer.key(name);
         writer.raw(b"[");
-        for (index, uri) in uris.iter().enumerate() {
+        for (index, string) in strings.iter().enumerate() {
             writer.raw(if index > 0 { b"," } else { b"" });
-            writer.string(uri);
+            writer.string(string);
         }
         writer.raw(b"]");
+        separator = b",";
     }
     writer.raw(b"}}}\n");
 }
@@ -199,6 +228,17 @@ pub(crate) fn notify(out: &mut Vec<u8>, method: &str, id: Option<&IdBuf>, uri: O
     }
     let has_params = id.is_some() || uri.is_some();
     writer.raw(if has_params { b"}}\n" } else { b"}\n" });
+}
+
+/// Writes the notification of a subscription that a task has changed, with what has become of it.
+///
+/// Specification: extension `io.modelcontextprotocol/tasks`, Task Status Notifications.
+pub(crate) fn notify_of_task(out: &mut Vec<u8>, id: &IdBuf, task: &str, record: &TaskRecord) {
+    let mut writer = JsonWriter::new(out);
+    begin_notification(&mut writer, TASK_CHANGED, Some(id));
+    writer.raw(b",");
+    record.write_detailed(&mut writer, task);
+    writer.raw(b"}}\n");
 }
 
 /// Writes the start of a notification: with the id of a subscription, up to the end of `_meta`.

@@ -97,6 +97,9 @@ impl Folder {
             };
             let mut inner = Vec::new();
             for name in self.names(&open, &mut entries) {
+                if found.len() >= files_max {
+                    return found;
+                }
                 let path = format!("{folder}{name}");
                 match statat(&open, name.as_str(), AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) if is_regular(&stat) => found.push(Listed {
@@ -107,9 +110,6 @@ impl Folder {
                         inner.push(path + "/");
                     }
                     _ => {}
-                }
-                if found.len() >= files_max {
-                    return found;
                 }
             }
             folders.extend(inner.into_iter().rev());

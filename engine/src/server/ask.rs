@@ -13,14 +13,15 @@
 //!
 //! What the handler has been told in earlier rounds, and the state that it keeps, travel in the
 //! `requestState` in the modern era, sealed, and stay in the table of requests in flight in the
-//! legacy one. In both they are one JSON object, the payload: `{"answers":{…},"state":"…"}`.
+//! legacy one. In both they are one JSON object, the payload: `{"answers":{…},"state":"…"}`. In the
+//! legacy one it has `"progress":…` too, since there all rounds are one request.
 //!
 //! Specification: 2026-07-28, `basic/patterns/mrtr`; before, `client/elicitation`,
 //! `client/sampling`, `client/roots`.
 
 use std::fmt;
 
-use tightwire_codec::{JsonWriter, Object, Value};
+use tightwire_codec::{JsonWriter, Number, Object, Value};
 
 use super::{
     context::Context,
@@ -44,6 +45,8 @@ pub(crate) struct Given<'a> {
     /// In earlier rounds.
     pub(crate) earlier: Option<Object<'a>>,
     pub(crate) state: Option<&'a str>,
+    /// How far the same request of a session was told to be in earlier rounds.
+    pub(super) progress: Option<f64>,
 }
 
 impl<'a> Given<'a> {
@@ -54,6 +57,9 @@ impl<'a> Given<'a> {
             responses,
             earlier: member("answers").and_then(Value::as_object),
             state: member("state").and_then(Value::as_str),
+            progress: member("progress")
+                .and_then(Value::as_number)
+                .map(Number::as_f64),
         }
     }
 
@@ -310,7 +316,10 @@ impl<'a> Context<'a> {
     fn next_state(&self) -> Option<String> {
         let outbox = self.outbox();
         let state = outbox.kept.as_deref().or(self.given.state);
-        if state.is_none() && outbox.used.is_empty() {
+        // In the modern era each round is a request of its own.
+        let progress = outbox.progress.or(self.given.progress);
+        let progress = progress.filter(|_| self.version.era() == Era::Legacy);
+        if state.is_none() && outbox.used.is_empty() && progress.is_none() {
             return None;
         }
         let mut payload = Vec::new();
@@ -329,6 +338,10 @@ impl<'a> Context<'a> {
         if let Some(state) = state {
             writer.raw(b",\"state\":");
             writer.string(state);
+        }
+        if let Some(progress) = progress {
+            writer.raw(b",\"progress\":");
+            writer.f64(progress);
         }
         writer.raw(b"}");
         Some(match self.version.era() {

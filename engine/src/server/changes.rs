@@ -17,11 +17,30 @@ pub(crate) struct Changes {
     /// The newest, if the connection has not taken it.
     registry: Option<Arc<Registry>>,
     lists: Lists,
+    /// By their URIs.
+    pub(crate) resources: Watched,
+    /// By their ids.
+    pub(crate) tasks: Watched,
+    closed: bool,
+}
+
+/// Things of a kind, each of which a connection may be subscribed to.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
     /// What the connection is subscribed to, and by how many of its subscriptions.
     watched: BTreeMap<Arc<str>, usize>,
     /// Those of them that changed.
     updated: BTreeSet<Arc<str>>,
-    closed: bool,
+}
+
+/// What is to be told.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    pub(crate) lists: Lists,
+    /// The URIs of resources.
+    pub(crate) uris: BTreeSet<Arc<str>>,
+    /// The ids of tasks.
+    pub(crate) tasks: BTreeSet<Arc<str>>,
 }
 
 impl Changes {
@@ -36,36 +55,19 @@ impl Changes {
 
     /// Notes that a resource changed, if anybody wants to know. Whether the loop is to be woken: where
     /// there was news before, it was.
-    pub(crate) fn update(&mut self, uri: &str) -> bool {
+    pub(crate) fn update_resource(&mut self, uri: &str) -> bool {
         let had_news = self.has_news();
-        let watched = self.watched.get_key_value(uri);
-        if let Some((uri, _)) = watched
-            && !self.closed
-        {
-            self.updated.insert(Arc::clone(uri));
-        }
+        self.resources.update(uri);
         !had_news && self.has_news()
     }
 
-    /// Has changes of a resource noted.
-    pub(crate) fn watch(&mut self, uri: &str) -> Arc<str> {
-        let shared = match self.watched.get_key_value(uri) {
-            Some((shared, _)) => Arc::clone(shared),
-            None => uri.into(),
-        };
-        *self.watched.entry(Arc::clone(&shared)).or_default() += 1;
-        shared
-    }
-
-    /// Takes one [`Changes::watch`] back.
-    pub(crate) fn unwatch(&mut self, uri: &str) {
-        if let Some(count) = self.watched.get_mut(uri) {
-            *count -= 1;
-            if *count == 0 {
-                self.watched.remove(uri);
-                self.updated.remove(uri);
-            }
+    /// The same for tasks.
+    pub(crate) fn update_tasks<'a>(&mut self, ids: impl IntoIterator<Item = &'a str>) -> bool {
+        let had_news = self.has_news();
+        for id in ids {
+            self.tasks.update(id);
         }
+        !had_news && self.has_news()
     }
 
     /// The newest registry, if it was not taken before.
@@ -75,15 +77,18 @@ impl Changes {
 
     /// Whether there is anything to tell.
     pub(crate) fn has_news(&self) -> bool {
-        !self.lists.is_empty() || !self.updated.is_empty()
+        !self.lists.is_empty()
+            || !self.resources.updated.is_empty()
+            || !self.tasks.updated.is_empty()
     }
 
     /// Takes all that is to be told.
-    pub(crate) fn take(&mut self) -> (Lists, BTreeSet<Arc<str>>) {
-        (
-            std::mem::take(&mut self.lists),
-            std::mem::take(&mut self.updated),
-        )
+    pub(crate) fn take(&mut self) -> News {
+        News {
+            lists: std::mem::take(&mut self.lists),
+            uris: std::mem::take(&mut self.resources.updated),
+            tasks: std::mem::take(&mut self.tasks.updated),
+        }
     }
 
     /// Takes no more changes, and forgets what it has.
@@ -95,6 +100,42 @@ impl Changes {
     }
 }
 
+impl Watched {
+    /// Has changes of a thing noted.
+    pub(crate) fn watch(&mut self, name: &str) -> Arc<str> {
+        let shared = match self.watched.get_key_value(name) {
+            Some((shared, _)) => Arc::clone(shared),
+            None => name.into(),
+        };
+        *self.watched.entry(Arc::clone(&shared)).or_default() += 1;
+        shared
+    }
+
+    /// Takes one [`Watched::watch`] back.
+    pub(crate) fn unwatch(&mut self, name: &str) {
+        if let Some(count) = self.watched.get_mut(name) {
+            *count -= 1;
+            if *count == 0 {
+                self.watched.remove(name);
+                self.updated.remove(name);
+            }
+        }
+    }
+
+    /// Notes that a thing changed, if it is watched.
+    pub(crate) fn update(&mut self, name: &str) {
+        if let Some((name, _)) = self.watched.get_key_value(name) {
+            self.updated.insert(Arc::clone(name));
+        }
+    }
+}
+
+impl News {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lists.is_empty() && self.uris.is_empty() && self.tasks.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,23 +143,37 @@ mod tests {
     #[test]
     fn what_waits_already_is_kept_once_and_what_nobody_wants_not_at_all() {
         let mut changes = Changes::default();
-        assert!(!changes.update("a"));
-        changes.watch("a");
-        changes.watch("a");
-        changes.watch("b");
-        assert!(changes.update("a"));
-        assert!(!changes.update("a"));
-        assert!(!changes.update("b"), "the loop was woken before");
-        changes.unwatch("b");
-        changes.unwatch("a");
-        assert_eq!(changes.take().1.len(), 1);
-        assert!(changes.update("a"));
-        changes.unwatch("a");
+        assert!(!changes.update_resource("a"));
+        changes.resources.watch("a");
+        changes.resources.watch("a");
+        changes.resources.watch("b");
+        assert!(changes.update_resource("a"));
+        assert!(!changes.update_resource("a"));
+        assert!(!changes.update_resource("b"), "the loop was woken before");
+        changes.resources.unwatch("b");
+        changes.resources.unwatch("a");
+        assert_eq!(changes.take().uris.len(), 1);
+        assert!(changes.update_resource("a"));
+        changes.resources.unwatch("a");
         assert!(!changes.has_news());
-        assert!(!changes.update("a"));
-        changes.unwatch("a");
-        changes.watch("a");
+        assert!(!changes.update_resource("a"));
+        changes.resources.unwatch("a");
+        changes.resources.watch("a");
         changes.close();
-        assert!(!changes.update("a"));
+        assert!(!changes.update_resource("a"));
+    }
+
+    #[test]
+    fn a_resource_and_a_task_of_one_name_are_two() {
+        let mut changes = Changes::default();
+        let name = "a";
+        changes.resources.watch(name);
+        assert!(!changes.update_tasks([name]));
+        changes.tasks.watch(name);
+        assert!(changes.update_tasks([name]));
+        let news = changes.take();
+        assert_eq!((news.uris.len(), news.tasks.len()), (0, 1));
+        changes.close();
+        assert!(!changes.update_tasks([name]));
     }
 }

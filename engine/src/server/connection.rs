@@ -37,6 +37,7 @@ use super::{
     legacy::Session,
     log::Log,
     method_not_found, modern,
+    question::take_back_questions,
     registry::Registry,
     reply::{parse_error, write_error},
     subscriptions::Subscriptions,
@@ -176,10 +177,10 @@ impl ServerConnection {
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
         if self.core.completions.is_ready() {
             self.core.completed.extend(self.core.completions.take());
-            self.core.renew();
             if self.core.tasks_seen.is_some() {
                 self.core.advance_tasks(now);
             }
+            self.core.renew();
         }
         let room = self.core.output_room(out);
         while out.len() <= room
@@ -226,7 +227,7 @@ impl ServerConnection {
     #[inline]
     pub fn line_took(&mut self, took: Duration) {
         if !self.core.finished.is_empty() {
-            self.core.finished.tell(&self.core.registry.hooks, took);
+            self.core.tell_finished_line(took);
         }
         if took >= Duration::from_millis(self.core.registry.limits.inline_ms_warn) {
             self.core.warn_of_held_loop(took);
@@ -374,8 +375,14 @@ impl Core {
     fn begin_step(&mut self) {
         self.ran = None;
         if !self.finished.is_empty() {
-            self.finished.tell(&self.registry.hooks, Duration::ZERO);
+            self.tell_finished_line(Duration::ZERO);
         }
+    }
+
+    /// Tells the hooks of what was answered at once, now that it is known how long it took.
+    fn tell_finished_line(&mut self, took: Duration) {
+        self.finished
+            .tell(&self.registry.hooks, took, &mut self.log);
     }
 
     fn handle_root<'a>(
@@ -566,7 +573,7 @@ impl Core {
                     .request_id
                     .and_then(|id| Id::read_wide(id, wide).ok());
                 if let Some(entry) = id.and_then(|id| self.pending.remove(&id)) {
-                    self.take_back_questions(&entry.state, out);
+                    take_back_questions(&entry.state, out);
                     self.tell_finished(now, &entry.state.origin, Ending::Cancelled);
                     if let Some(key) = entry.state.batch {
                         self.batches.settle(key, None, out);

@@ -77,7 +77,7 @@ pub(crate) struct Outbox {
     /// Notifications, to go out before the answer.
     pub(crate) notices: Vec<u8>,
     sent: [u32; 2],
-    progress: Option<f64>,
+    pub(super) progress: Option<f64>,
     /// Why the handler cannot answer yet, or at all.
     pub(crate) stop: Option<Stop>,
     /// The state that it keeps for the next round.
@@ -243,7 +243,8 @@ impl<'a> Context<'a> {
         };
         {
             let mut outbox = self.outbox();
-            let grows = outbox.progress.is_none_or(|last| progress > last);
+            let last = outbox.progress.or(self.given.progress);
+            let grows = last.is_none_or(|last| progress > last);
             if !progress.is_finite() || !grows {
                 return;
             }

@@ -9,7 +9,7 @@ use super::{
     dispatch::{Ran, Serving},
     handler::guard,
     hook::{Ending, Finished},
-    question::Asking,
+    question::{Asking, take_back_questions},
     registry::Registry,
     reply::{Answer, Answering, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
     ticket::{Cancellation, Completion, CompletionKind},
@@ -47,8 +47,23 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    pub(super) fn name(&self) -> &str {
-        self.name.as_deref().unwrap_or_default()
+    /// The request as it is served on.
+    pub(super) fn serving<'a>(
+        &'a self,
+        now: Now,
+        id: &'a IdBuf,
+        version: ProtocolVersion,
+        batch: Option<BatchKey>,
+    ) -> Serving<'a> {
+        Serving {
+            now,
+            id: id.as_id(),
+            version,
+            method: self.method,
+            name: self.name.as_deref().unwrap_or_default(),
+            batch,
+            again: None,
+        }
     }
 }
 
@@ -190,40 +205,34 @@ impl Core {
     /// A request in flight whose time has come: to continue, or to be given up.
     pub(super) fn handle_due(&mut self, now: Now, entry: Entry<Waiting>, out: &mut Vec<u8>) {
         let Entry { id, state, .. } = entry;
-        let batch = state.batch;
-        let mut answer = Vec::new();
-        // Straight into the output, unless it has to wait for the rest of a batch.
-        let target = if batch.is_some() {
-            &mut answer
-        } else {
-            &mut *out
+        self.answer_in_batch(state.batch, out, |core, out| {
+            core.continue_or_give_up(now, &id, state, out);
+        });
+    }
+
+    /// Has `answer` write the answer to a request straight into the output, unless it has to wait
+    /// for the rest of a batch. Where nothing is written, the request is in flight once more.
+    pub(super) fn answer_in_batch(
+        &mut self,
+        batch: Option<BatchKey>,
+        out: &mut Vec<u8>,
+        answer: impl FnOnce(&mut Self, &mut Vec<u8>),
+    ) {
+        let Some(key) = batch else {
+            return answer(self, out);
         };
-        let kept = self.continue_or_give_up(now, &id, state, target);
-        if let Some(key) = batch
-            && !kept
-        {
-            self.batches.settle(key, Some(&answer), out);
+        let mut written = Vec::new();
+        answer(self, &mut written);
+        out.append(&mut self.notices);
+        if !written.is_empty() {
+            self.batches.settle(key, Some(&written), out);
         }
     }
 
-    /// Whether it is deferred once more.
-    fn continue_or_give_up(
-        &mut self,
-        now: Now,
-        id: &IdBuf,
-        state: Waiting,
-        out: &mut Vec<u8>,
-    ) -> bool {
+    fn continue_or_give_up(&mut self, now: Now, id: &IdBuf, state: Waiting, out: &mut Vec<u8>) {
+        let Waiting { version, batch, .. } = state;
         let origin = state.origin.clone();
-        let serving = Serving {
-            now,
-            id: id.as_id(),
-            version: state.version,
-            method: origin.method,
-            name: origin.name(),
-            batch: state.batch,
-            again: None,
-        };
+        let serving = origin.serving(now, id, version, batch);
         let expires = state.expires;
         let (then, cancellation) = match state.what {
             Awaited::Delay {
@@ -232,8 +241,7 @@ impl Core {
                 cancellation,
             } if due <= now.monotonic => (then, cancellation),
             what => {
-                self.give_up_late(Waiting { what, ..state }, &serving, out);
-                return false;
+                return self.give_up_late(Waiting { what, ..state }, &serving, out);
             }
         };
         self.serial += 1;
@@ -254,26 +262,22 @@ impl Core {
             self.log
                 .push(&format!("a delayed answer panicked: {message}"));
         }
-        let kept = match outcome {
-            Outcome::Answered(ending) => {
-                self.tell_finished(now, &origin, ending);
-                false
-            }
-            _ => true,
-        };
+        if let Outcome::Answered(ending) = outcome {
+            self.tell_finished(now, &origin, ending);
+        }
         self.settle(outcome, &serving, expires, cancellation, start, out);
-        kept
     }
 
     /// Tells the hooks of a request that was in flight.
-    pub(super) fn tell_finished(&self, now: Now, origin: &Origin, ending: Ending) {
+    pub(super) fn tell_finished(&mut self, now: Now, origin: &Origin, ending: Ending) {
         if let Some(name) = &origin.name {
-            self.registry.hooks.after(&Finished {
+            let finished = Finished {
                 method: origin.method.as_str(),
                 name,
                 ending,
                 took: now.monotonic.saturating_sub(origin.started),
-            });
+            };
+            self.registry.hooks.after(&finished, &mut self.log);
         }
     }
 
@@ -285,7 +289,11 @@ impl Core {
             .as_millis();
         let is_question = matches!(state.what, Awaited::Answers(_));
         self.tell_finished(serving.now, &state.origin, UNANSWERED);
-        self.take_back_questions(&state, out);
+        let questions = match serving.batch {
+            Some(_) => &mut self.notices,
+            None => &mut *out,
+        };
+        take_back_questions(&state, questions);
         state.give_up();
         self.cancelled = true;
         if is_question {
@@ -313,16 +321,11 @@ impl Core {
             }
             CompletionKind::Ask(required) => {
                 if let Some(Entry { id, state, .. }) = self.pending.remove_serial(serial) {
-                    let serving = Serving {
-                        now,
-                        id: id.as_id(),
-                        version: state.version,
-                        method: state.origin.method,
-                        name: state.origin.name(),
-                        batch: state.batch,
-                        again: None,
-                    };
-                    self.ask_client(*required, &serving, out);
+                    let Waiting { version, batch, .. } = state;
+                    let serving = state.origin.serving(now, &id, version, batch);
+                    self.answer_in_batch(batch, out, |core, out| {
+                        core.ask_client(*required, &serving, out);
+                    });
                 }
             }
             CompletionKind::Answer(answer, ending) => {

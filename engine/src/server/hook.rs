@@ -10,12 +10,14 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
     context::{Asked, Context},
+    handler::guard,
+    log::Log,
     reply::Answer,
 };
 use crate::{error::RpcError, protocol::method::Method};
 
-/// What happens around the handlers of a server: of tools, resources and prompts, and of methods
-/// of its own.
+/// What happens around the handlers of a server: of tools, resources and prompts, of completion,
+/// and of methods of its own.
 ///
 /// All of it runs in the loop but [`Hook::around`], which runs where the handler does. It must not
 /// wait.
@@ -91,14 +93,15 @@ pub enum Ending {
 }
 
 impl<'a> Finished<'a> {
-    /// The method: `tools/call`, `resources/read` or `prompts/get`. Empty for a method of the
-    /// server's own.
+    /// The method: that of a tool's call, a resource's reading, a prompt's getting or a completion.
+    /// Empty for a method of the server's own.
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// The name of the tool, prompt or method of the server's own. Empty for resources, whose URIs are without number.
+    /// The name of the tool or prompt, of the argument that is completed, or of the method of the
+    /// server's own. Empty for resources, whose URIs are without number.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
@@ -173,9 +176,13 @@ impl Hooks {
         nest(&self.0, context, handler);
     }
 
-    pub(crate) fn after(&self, finished: &Finished<'_>) {
+    /// Tells of a request that is over. Where a hook panics, the log says so and the others are told
+    /// all the same: the answer is out, so there is nobody else to tell.
+    pub(super) fn after(&self, finished: &Finished<'_>, log: &mut Log) {
         for hook in &self.0 {
-            hook.after(finished);
+            if let Err(message) = guard(|| hook.after(finished)) {
+                log.push(&format!("a hook panicked: {message}"));
+            }
         }
     }
 }
@@ -194,15 +201,16 @@ impl FinishedLine {
         self.list.push((asked.method, ending, self.names.len()));
     }
 
-    pub(super) fn tell(&mut self, hooks: &Hooks, took: Duration) {
+    pub(super) fn tell(&mut self, hooks: &Hooks, took: Duration, log: &mut Log) {
         let mut start = 0;
         for (method, ending, end) in self.list.drain(..) {
-            hooks.after(&Finished {
+            let finished = Finished {
                 method: method.as_str(),
                 name: &self.names[start..end],
                 ending,
                 took,
-            });
+            };
+            hooks.after(&finished, log);
             start = end;
         }
         self.names.clear();

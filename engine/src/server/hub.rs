@@ -160,7 +160,7 @@ impl Handle {
             return;
         };
         for connection in hub.connections() {
-            if lock(connection.changes()).update(uri) {
+            if lock(connection.changes()).update_resource(uri) {
                 connection.notify();
             }
         }

@@ -38,7 +38,7 @@ pub struct Job {
     version: ProtocolVersion,
     method: Method,
     unix_ms: u64,
-    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…}` and the padding after it.
+    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…,"progress":…}` and the padding after it.
     line: Vec<u8>,
     len: usize,
     ticket: Ticket,
@@ -465,6 +465,10 @@ fn write_request(writer: &mut JsonWriter<'_>, context: &Context<'_>) {
     if let Some(state) = given.state {
         writer.raw(b",\"state\":");
         writer.string(state);
+    }
+    if let Some(progress) = given.progress {
+        writer.raw(b",\"progress\":");
+        writer.f64(progress);
     }
     writer.raw(b"}");
 }

@@ -84,6 +84,7 @@ mod subscriptions;
 pub(crate) mod task;
 pub(crate) mod task_store;
 mod task_table;
+mod task_watch;
 mod tasks;
 pub(crate) mod ticket;
 pub(crate) mod tool;

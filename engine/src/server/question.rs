@@ -98,8 +98,9 @@ impl Core {
         }
         let mut requests = Vec::new();
         let mut questions = Vec::new();
-        for (key, input) in required.inputs.into_list() {
+        for (key, mut input) in required.inputs.into_list() {
             self.questions += 1;
+            input.identify(|| self.registry.seal.unique_id(serving.now.unix_ms));
             let mut writer = JsonWriter::new(&mut requests);
             writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
             writer.u64(self.questions);
@@ -191,36 +192,20 @@ impl Core {
             return;
         };
         let serving = Serving {
-            now,
-            id: id.as_id(),
-            version: state.version,
-            method: state.origin.method,
-            name: state.origin.name(),
-            batch: state.batch,
             again: Some(Again {
                 payload: asking.payload.as_deref(),
             }),
+            ..state.origin.serving(now, &id, state.version, state.batch)
         };
-        let mut answer = Vec::new();
-        let target = match state.batch {
-            Some(_) => &mut answer,
-            None => &mut *out,
-        };
-        match problem {
+        self.answer_in_batch(state.batch, out, |core, answer| match problem {
+            None => core.serve_answered(asking, &serving, answer),
             Some(problem) => {
-                self.tell_finished(now, &state.origin, Ending::ToolError);
-                self.fail(&serving, problem, target);
-                self.take_back_questions(&state, out);
+                core.tell_finished(now, &state.origin, Ending::ToolError);
+                core.fail(&serving, problem, answer);
             }
-            None => {
-                self.serve_answered(asking, &serving, target);
-            }
-        }
-        out.append(&mut self.notices);
-        if let Some(key) = state.batch
-            && !self.pending.contains(&serving.id)
-        {
-            self.batches.settle(key, Some(&answer), out);
+        });
+        if problem.is_some() {
+            take_back_questions(&state, out);
         }
     }
 
@@ -248,21 +233,6 @@ impl Core {
         }
     }
 
-    /// Tells the client that what it was asked need not be answered any more.
-    pub(super) fn take_back_questions(&self, state: &Waiting, out: &mut Vec<u8>) {
-        let Awaited::Answers(asking) = &state.what else {
-            return;
-        };
-        for question in &asking.questions {
-            if question.answer.is_none() {
-                out.extend_from_slice(&notification(CANCELLED, |writer| {
-                    writer.raw(b"\"requestId\":");
-                    writer.u64(question.id);
-                }));
-            }
-        }
-    }
-
     /// Answers a call that failed on what the client said, or did not: an error of the tool's, if
     /// it is a tool's call.
     pub(super) fn fail(&mut self, serving: &Serving<'_>, text: &str, out: &mut Vec<u8>) {
@@ -281,6 +251,21 @@ impl Core {
             outbox: None,
         };
         Reply::new(Answer::new(out, answering, &mut outcome)).error(text);
+    }
+}
+
+/// Tells the client that what it was asked need not be answered any more.
+pub(super) fn take_back_questions(state: &Waiting, out: &mut Vec<u8>) {
+    let Awaited::Answers(asking) = &state.what else {
+        return;
+    };
+    for question in &asking.questions {
+        if question.answer.is_none() {
+            out.extend_from_slice(&notification(CANCELLED, |writer| {
+                writer.raw(b"\"requestId\":");
+                writer.u64(question.id);
+            }));
+        }
     }
 }
 

@@ -10,6 +10,8 @@
 //!
 //! Specification: 2026-07-28, `basic/patterns/mrtr`, Server Requirements.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac_sha256::{HMAC, Hash};
 use tightwire_codec::{JsonWriter, Number, Value};
@@ -84,6 +86,18 @@ impl Seal {
         bytes.truncate(signed);
         bytes.drain(..HEAD_BYTES);
         Ok(bytes)
+    }
+
+    /// An id that no other thing of this server has: what the key makes of the time and of a number
+    /// that is used once, since numbers begin anew with each process.
+    pub(crate) fn unique_id(&self, unix_ms: u64) -> String {
+        const ID_BYTES: usize = 18;
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut mac = HMAC::new(self.key);
+        mac.update(unix_ms.to_le_bytes());
+        mac.update(number.to_le_bytes());
+        URL_SAFE_NO_PAD.encode(&mac.finalize()[..ID_BYTES])
     }
 
     fn mac(&self, bytes: &[u8], binding: &Binding) -> [u8; MAC_BYTES] {

@@ -12,15 +12,18 @@
 //! begins while the reader has much to take. Until then changes wait in the mailbox, where they
 //! need no more room than the subscriptions do.
 //!
+//! Tasks are told of likewise, with what has become of them when it is told.
+//!
 //! Specification: 2026-07-28, `basic/patterns/subscriptions`; before it, `server/resources`,
-//! Subscriptions, and List Changed Notification of each list.
+//! Subscriptions, and List Changed Notification of each list; extension
+//! `io.modelcontextprotocol/tasks`, Task Status Notifications.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use tightwire_codec::{Id, JsonWriter};
+use tightwire_codec::{Id, JsonWriter, Value};
 
 use super::{
-    changes::Changes,
+    changes::{Changes, News},
     connection::{Core, Now, ServerConnection},
     dispatch::Serving,
     handler::guard,
@@ -28,14 +31,18 @@ use super::{
     registry::Registry,
     reply::begin_result,
     resource::not_found,
+    task::PRINCIPAL,
     ticket::lock,
 };
 use crate::{
     error::RpcError,
     limits::Limits,
-    model::subscription::{Filter, Lists, acknowledge, begin_notification, notify},
+    model::{
+        subscription::{Filter, Lists, acknowledge, begin_notification, notify, notify_of_task},
+        task::{TASKS_EXTENSION, TaskState},
+    },
     protocol::{
-        meta::SUBSCRIPTION_ID,
+        meta::{SUBSCRIPTION_ID, client_extension},
         method::{CANCELLED, RESOURCES_UPDATED},
         params::{Params, required_str},
         pending::IdBuf,
@@ -48,7 +55,7 @@ use crate::{
 const OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// How long until a reader that had much to take is looked at again.
 const RETRY: Duration = Duration::from_millis(20);
-/// What a URI takes besides its bytes.
+/// What a URI or the id of a task takes besides its bytes.
 const URI_BYTES: usize = 64;
 /// A longer id does not keep the memory it was looked up with.
 const ID_BYTES_KEPT: usize = 4096;
@@ -60,7 +67,9 @@ pub(super) struct Subscriptions {
     open: Vec<Subscription>,
     session: SessionSubscriptions,
     round: Round,
-    /// How many URIs there are in all subscriptions.
+    /// How many were opened.
+    opened: u64,
+    /// How many URIs and ids of tasks there are in all subscriptions.
     uris: usize,
     /// What all subscriptions take.
     bytes: usize,
@@ -74,8 +83,12 @@ pub(super) struct Subscriptions {
 struct Subscription {
     /// Of the request, and so of the subscription.
     id: IdBuf,
+    /// Which of the connection's it is, counted from 1.
+    serial: u64,
     lists: Lists,
     uris: BTreeSet<Arc<str>>,
+    /// The ids of tasks.
+    tasks: BTreeSet<Arc<str>>,
 }
 
 /// What a legacy session is told.
@@ -91,8 +104,10 @@ struct SessionSubscriptions {
 /// What was taken out of the mailbox, and is still to be told.
 #[derive(Debug, Default)]
 struct Round {
-    lists: Lists,
-    uris: BTreeSet<Arc<str>>,
+    news: News,
+    /// The last subscription that was told of the first of the tasks. What is told of a task may be
+    /// long, so each has its turn.
+    told: u64,
     /// Whether there is anything to do when the time has come.
     waiting: bool,
     /// When the next step may be made, on the monotonic clock.
@@ -145,8 +160,8 @@ impl Subscriptions {
         let max = limits.subscribed_uris_max;
         if uris > max.saturating_sub(self.uris) {
             return Err(RpcError::internal(format!(
-                "Too many resources are subscribed to: {} are, {uris} more were asked for, and \
-                 {max} may be",
+                "Too many resources and tasks are subscribed to: {} are, {uris} more were asked \
+                 for, and {max} may be",
                 self.uris
             )));
         }
@@ -160,25 +175,36 @@ impl Subscriptions {
     }
 
     fn open(&mut self, subscription: Subscription) {
-        self.uris += subscription.uris.len();
+        self.uris += subscription.watched();
         self.bytes += subscription.bytes();
         self.open.push(subscription);
     }
 
     fn close(&mut self, place: usize, changes: &mut Changes) {
         let subscription = self.open.remove(place);
-        self.uris -= subscription.uris.len();
+        self.uris -= subscription.watched();
         self.bytes -= subscription.bytes();
         for uri in &subscription.uris {
-            changes.unwatch(uri);
+            changes.resources.unwatch(uri);
+        }
+        for task in &subscription.tasks {
+            changes.tasks.unwatch(task);
         }
     }
 }
 
 impl Subscription {
     fn bytes(&self) -> usize {
-        let uris: usize = self.uris.iter().map(|uri| uri.len() + URI_BYTES).sum();
-        self.id.as_bytes().len() + uris
+        let watched = self.uris.iter().chain(&self.tasks).map(|name| &**name);
+        self.id.as_bytes().len() + bytes(watched)
+    }
+
+    fn watched(&self) -> usize {
+        self.uris.len() + self.tasks.len()
+    }
+
+    fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
     }
 }
 
@@ -200,11 +226,14 @@ impl ServerConnection {
         }
     }
 
-    /// Whether a [`Handle`](crate::Handle) may call what [`ServerConnection::set_waker`] was given,
-    /// even while nothing is in flight.
+    /// Whether a [`Handle`](crate::Handle), or a task that the client is subscribed to, may call what
+    /// [`ServerConnection::set_waker`] was given, even while nothing is in flight.
     #[must_use]
     pub fn may_change(&self) -> bool {
-        self.core.hub.is_some() && !self.core.subscriptions.ended
+        let subscriptions = &self.core.subscriptions;
+        let is_told =
+            self.core.hub.is_some() || subscriptions.open.iter().any(Subscription::has_tasks);
+        is_told && !subscriptions.ended
     }
 }
 
@@ -218,6 +247,7 @@ impl Core {
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
         let mut filter = Filter::read(params)?;
+        let tasks = self.agreed_tasks(filter.tasks.take(), params, serving.now)?;
         if !self.registry.features.changes {
             filter = Filter::default();
         }
@@ -231,31 +261,77 @@ impl Core {
                 self.subscriptions.open.len()
             )));
         }
-        let mut subscription = Subscription {
-            id: IdBuf::new(&serving.id),
-            lists: filter.lists,
-            uris: BTreeSet::new(),
-        };
-        let bytes: usize = filter.uris.iter().map(|uri| uri.len() + URI_BYTES).sum();
+        let id = IdBuf::new(&serving.id);
+        let watched = filter.uris.iter().chain(&tasks).copied();
         self.subscriptions.check_room(
             limits,
             self.held_bytes(),
-            filter.uris.len(),
-            bytes + subscription.bytes(),
+            filter.uris.len() + tasks.len(),
+            id.as_bytes().len() + bytes(watched),
         )?;
-        {
+        let subscription = {
             let mut changes = lock(self.completions.changes());
-            let uris = filter.uris.iter().map(|uri| changes.watch(uri));
-            subscription.uris = uris.collect();
-        }
-        acknowledge(
-            out,
-            &subscription.id,
-            subscription.lists,
-            &subscription.uris,
-        );
+            Subscription {
+                id,
+                serial: self.subscriptions.opened + 1,
+                lists: filter.lists,
+                uris: (filter.uris.iter().map(|uri| changes.resources.watch(uri))).collect(),
+                tasks: (tasks.iter().map(|task| changes.tasks.watch(task))).collect(),
+            }
+        };
+        let Subscription {
+            id,
+            lists,
+            uris,
+            tasks,
+            ..
+        } = &subscription;
+        acknowledge(out, id, *lists, uris, tasks);
+        self.tell_soon(tasks);
+        self.subscriptions.opened += 1;
         self.subscriptions.open(subscription);
         Ok(())
+    }
+
+    /// Those of the tasks that the client asks about which it is told of: those that there are.
+    ///
+    /// Specification: extension `io.modelcontextprotocol/tasks`, Task Status Notifications.
+    ///
+    /// # Errors
+    ///
+    /// -32021 if it asks about tasks and does not know them.
+    fn agreed_tasks<'a>(
+        &mut self,
+        wanted: Option<BTreeSet<&'a str>>,
+        params: &Params<'_>,
+        now: Now,
+    ) -> Result<BTreeSet<&'a str>, RpcError> {
+        // A server without the extension has no such member in its filters, and so ignores it.
+        let (Some(mut wanted), Some(tasks)) = (wanted, self.registry.tasks.clone()) else {
+            return Ok(BTreeSet::new());
+        };
+        let meta = params.meta.and_then(Value::as_object);
+        if client_extension(meta, TASKS_EXTENSION).is_none() {
+            return Err(RpcError::missing_extension(TASKS_EXTENSION));
+        }
+        self.advance_tasks(now);
+        wanted.retain(|id| tasks.load(id, PRINCIPAL).is_ok());
+        Ok(wanted)
+    }
+
+    /// Has the client told of tasks that are not at work any more: since it learnt of them they
+    /// may have changed for the last time.
+    fn tell_soon(&mut self, ids: &BTreeSet<Arc<str>>) {
+        let Some(tasks) = &self.registry.tasks else {
+            return;
+        };
+        for id in ids {
+            let record = tasks.load(id, PRINCIPAL);
+            if record.is_ok_and(|record| record.state != TaskState::Working) {
+                lock(self.completions.changes()).tasks.update(id);
+                self.subscriptions.round.waiting = true;
+            }
+        }
     }
 
     /// Ends a subscription that its client cancelled. Whether there was one.
@@ -287,7 +363,7 @@ impl Core {
         let limits = &self.registry.limits;
         self.subscriptions
             .check_room(limits, self.held_bytes(), 1, bytes)?;
-        let uri = lock(self.completions.changes()).watch(uri);
+        let uri = lock(self.completions.changes()).resources.watch(uri);
         self.subscriptions.session.uris.insert(uri);
         self.subscriptions.uris += 1;
         self.subscriptions.bytes += bytes;
@@ -299,7 +375,7 @@ impl Core {
     pub(super) fn unsubscribe(&mut self, params: &Params<'_>) -> Result<(), RpcError> {
         let uri = required_str(params.uri, "uri")?;
         if self.subscriptions.session.uris.remove(uri) {
-            lock(self.completions.changes()).unwatch(uri);
+            lock(self.completions.changes()).resources.unwatch(uri);
             self.subscriptions.uris -= 1;
             self.subscriptions.bytes -= uri.len() + URI_BYTES;
         }
@@ -334,8 +410,7 @@ impl Core {
 
     #[cold]
     fn tell_round(&mut self, now: Duration, out: &mut Vec<u8>) {
-        let round = &self.subscriptions.round;
-        if round.lists.is_empty() && round.uris.is_empty() {
+        if self.subscriptions.round.news.is_empty() {
             self.take_changes();
         }
         while out.len() <= OUTPUT_BYTES_MAX {
@@ -351,12 +426,11 @@ impl Core {
     }
 
     fn take_changes(&mut self) {
-        let (lists, uris) = lock(self.completions.changes()).take();
+        let news = lock(self.completions.changes()).take();
         if self.session.version().is_some() {
-            self.subscriptions.session.lists.insert_all(lists);
+            self.subscriptions.session.lists.insert_all(news.lists);
         }
-        self.subscriptions.round.lists = lists;
-        self.subscriptions.round.uris = uris;
+        self.subscriptions.round.news = news;
     }
 
     /// Tells one thing that changed to all that listen to it. Whether there was one.
@@ -371,11 +445,11 @@ impl Core {
             && let Some(list) = session.lists.pop()
         {
             notify(out, list.changed(), None, None);
-        } else if let Some(list) = round.lists.pop() {
+        } else if let Some(list) = round.news.lists.pop() {
             for subscription in open.iter().filter(|open| open.lists.contains(list)) {
                 notify(out, list.changed(), Some(&subscription.id), None);
             }
-        } else if let Some(uri) = round.uris.pop_first() {
+        } else if let Some(uri) = round.news.uris.pop_first() {
             if session.uris.contains(&uri) {
                 notify(out, RESOURCES_UPDATED, None, Some(&uri));
             }
@@ -383,7 +457,30 @@ impl Core {
                 notify(out, RESOURCES_UPDATED, Some(&subscription.id), Some(&uri));
             }
         } else {
+            return self.tell_next_of_task(out);
+        }
+        true
+    }
+
+    /// Tells one subscription of one task that changed. Whether there was one.
+    ///
+    /// Specification: extension `io.modelcontextprotocol/tasks`, Task Status Notifications.
+    fn tell_next_of_task(&mut self, out: &mut Vec<u8>) -> bool {
+        let Subscriptions { open, round, .. } = &mut self.subscriptions;
+        let Some(id) = round.news.tasks.first() else {
             return false;
+        };
+        let mut left = open.iter().filter(|open| open.serial > round.told);
+        let next = left.find(|open| open.tasks.contains(id));
+        let tasks = self.registry.tasks.as_ref();
+        // One that has expired is not told of any more.
+        let record = tasks.and_then(|tasks| tasks.load(id, PRINCIPAL).ok());
+        if let (Some(next), Some(record)) = (next, record) {
+            notify_of_task(out, &next.id, id, &record);
+            round.told = next.serial;
+        } else {
+            round.news.tasks.pop_first();
+            round.told = 0;
         }
         true
     }
@@ -419,6 +516,11 @@ impl Core {
             writer.raw(modern::result_meta(&self.registry.modern_end));
         }
     }
+}
+
+/// What these URIs and ids take.
+fn bytes<'a>(names: impl Iterator<Item = &'a str>) -> usize {
+    names.map(|name| name.len() + URI_BYTES).sum()
 }
 
 /// Whether there is a resource of this URI, or a template that it is of.

@@ -2,14 +2,18 @@
 //!
 //! Specification: extension `io.modelcontextprotocol/tasks`.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use tightwire_codec::{Id, JsonWriter, Object, Value};
 
 use super::{
     ask::{Ask, Given, write_object},
     connection::{Core, Now},
-    context::Context,
+    context::{Context, Outbox},
     dispatch::{Ran, Run, Serving},
     excerpt,
     extension::Extension,
@@ -37,7 +41,7 @@ use crate::{
 };
 
 /// Whose tasks those of a connection are. A connection without authentication tells nobody apart.
-const PRINCIPAL: &str = "";
+pub(super) const PRINCIPAL: &str = "";
 
 /// How calls of a tool become tasks: see [`Tool::task`](crate::Tool::task).
 #[derive(Clone)]
@@ -178,7 +182,11 @@ impl Core {
         }
         if let Some(decide) = &options.decide {
             let context = self.context(serving, run);
-            match decide_guarded(&**decide, &context) {
+            let decision = decide_guarded(&**decide, &context);
+            if !matches!(decision, Ok(Err(_))) {
+                self.empty_outbox();
+            }
+            match decision {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => return Ok(false),
                 Ok(Err(ask)) => {
@@ -197,7 +205,9 @@ impl Core {
         let Some(tasks) = &registry.tasks else {
             return Ok(false);
         };
-        if let Err(error) = registry.hooks.before(&self.context(serving, run)) {
+        let admitted = registry.hooks.before(&self.context(serving, run));
+        self.empty_outbox();
+        if let Err(error) = admitted {
             self.finished.push(run.asked, Ending::Error(error.code()));
             return Err(error);
         }
@@ -213,6 +223,13 @@ impl Core {
         record.write(&mut writer, &id);
         writer.raw(&registry.modern_end);
         Ok(true)
+    }
+
+    /// Forgets what was said of a request before there was a reply to it: else the next request would
+    /// be told it.
+    fn empty_outbox(&mut self) {
+        let outbox = self.outbox.get_mut();
+        *outbox.unwrap_or_else(PoisonError::into_inner) = Outbox::default();
     }
 
     /// Serves those who ask for a task.
@@ -243,6 +260,7 @@ impl Core {
                     .ok_or_else(|| RpcError::invalid_params("params.inputResponses is missing"))?;
                 let timeout = |tool: &str| registry.tools.find(tool)?.1.timeout;
                 let start = tasks.answer(id, PRINCIPAL, responses, timeout, now.unix_ms)?;
+                tasks.tell();
                 if let Some(start) = start {
                     self.start_task(tasks, start, now);
                 }

@@ -7,6 +7,7 @@ use tightwire_codec::JsonWriter;
 use super::{
     handler::guard,
     hook::{Ending, Finished, Hooks},
+    log::Log,
     reply::{Continuation, write_error_object},
     ticket::Cancellation,
 };
@@ -109,12 +110,13 @@ impl Gone {
             if !matches!(ending, Ending::Result | Ending::ToolError) {
                 running.cancellation.cancel();
             }
-            hooks.after(&Finished {
+            let finished = Finished {
                 method: Method::ToolsCall.as_str(),
                 name: &running.tool,
                 ending: *ending,
                 took: Duration::from_millis(now.saturating_sub(running.created)),
-            });
+            };
+            hooks.after(&finished, &mut Log::default());
         }
         // A panic in it is its own: the task is over.
         let _ = guard(|| drop(self));

@@ -19,7 +19,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -39,7 +39,8 @@ use super::{
     reply::UNANSWERED,
     task_store::{TaskStore, TaskStoreFull},
     task_table::{Due, Gone, Running, Table, failed, later, read_answer},
-    ticket::{Cancellation, Completion, CompletionKind, Completions},
+    task_watch::Homes,
+    ticket::{Cancellation, Completion, CompletionKind, Completions, lock},
 };
 use crate::{
     error::{Error, RpcError},
@@ -56,8 +57,8 @@ pub(crate) struct Tasks {
     table: Mutex<Table>,
     /// Where the functions of tasks leave their answers.
     mailbox: Arc<Completions>,
-    /// Whom the mailbox wakes.
-    homes: Arc<Mutex<Vec<Weak<Completions>>>>,
+    /// Whom the mailbox wakes, and who is told of changes.
+    homes: Arc<Homes>,
     /// When there is something to do, in milliseconds of wall time; it may be earlier than that.
     next_due: AtomicU64,
 }
@@ -80,15 +81,10 @@ pub(super) struct Start {
 
 impl Default for Tasks {
     fn default() -> Self {
-        let homes: Arc<Mutex<Vec<Weak<Completions>>>> = Arc::default();
+        let homes = Arc::<Homes>::default();
         let mailbox = Completions::of_tasks();
         let woken = Arc::clone(&homes);
-        mailbox.set_waker(move || {
-            let homes: Vec<_> = lock(&woken).iter().filter_map(Weak::upgrade).collect();
-            for home in homes {
-                home.notify();
-            }
-        });
+        mailbox.set_waker(move || woken.wake());
         Self {
             started: OnceLock::new(),
             table: Mutex::default(),
@@ -128,9 +124,12 @@ impl Tasks {
 
     /// Has a connection woken when there is something to do.
     pub(super) fn add_home(&self, home: &Arc<Completions>) {
-        let mut homes = lock(&self.homes);
-        homes.retain(|home| home.strong_count() > 0);
-        homes.push(Arc::downgrade(home));
+        self.homes.add(home);
+    }
+
+    /// Tells those that are subscribed what has changed.
+    pub(super) fn tell(&self) {
+        self.homes.tell();
     }
 
     /// When there is something to do, in milliseconds of wall time.
@@ -265,6 +264,7 @@ impl Tasks {
             }
             gone.add(table.remove(id), Ending::Cancelled);
         }
+        self.homes.tell();
         gone.tell(now, hooks);
         Ok(())
     }
@@ -294,6 +294,7 @@ impl Tasks {
             self.next_due
                 .store(next.unwrap_or(NEVER), Ordering::Relaxed);
         }
+        self.homes.tell();
         gone.tell(now, hooks);
         true
     }
@@ -420,11 +421,13 @@ impl Tasks {
         (!record.state.is_terminal()).then_some(record)
     }
 
+    /// Keeps what has become of a task: it is here alone that one changes.
     fn keep(&self, id: &str, record: TaskRecord) -> Result<(), TaskStoreFull> {
-        match self.started.get() {
-            Some(started) => started.store.store(id, record),
-            None => Ok(()),
+        if let Some(started) = self.started.get() {
+            started.store.store(id, record)?;
+            self.homes.note(id);
         }
+        Ok(())
     }
 
     /// Notes that the function of a task is called, for the first time or once more.
@@ -491,8 +494,4 @@ impl fmt::Debug for Tasks {
             .field("next_due", &self.next_due)
             .finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

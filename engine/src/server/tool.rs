@@ -217,7 +217,8 @@ impl Tool {
     }
 
     /// Lets calls become tasks: they are answered with a handle at once, and the client asks later
-    /// what has become of them, from whatever connection. The function is the same: it runs where
+    /// what has become of them, from whatever connection, or is told if it is subscribed to them
+    /// (`notifications/tasks`). The function is the same: it runs where
     /// it would have run otherwise, and may answer, fail, wait, and ask the client, as for any
     /// call. It may take as long as the task lives, or for [`Tool::timeout`].
     ///
