@@ -10,7 +10,7 @@ use tightwire::{
     Call, Context, Finished, Hook, Inputs, Metrics, Prompt, Reply, RpcError, Server, Tool,
 };
 use tightwire_tests::{
-    Pair, Stepped, call, cancelled, modern, modern_result, refusal, server, text,
+    Pair, Stepped, call, cancelled, legacy, modern, modern_result, refusal, server, text,
 };
 
 /// Notes all it sees.
@@ -259,4 +259,46 @@ fn metrics_count_and_measure_by_method_and_name() {
     );
     let p99 = metrics.snapshot()[1].quantile(0.99).unwrap();
     assert!((3000..3400).contains(&p99.as_micros()), "{p99:?}");
+}
+
+#[test]
+fn in_a_session_a_call_that_fails_on_its_client_is_told_of_once_as_it_ended() {
+    let notes = Notes::default();
+    let asks = Prompt::new("asks", |prompt, reply| {
+        match prompt.context().ask(Inputs::new().roots("r")) {
+            Ok(_) => reply.user_text("asked"),
+            Err(ask) => reply.protocol_error(&ask.into()),
+        }
+    });
+    let mut stepped = Stepped::new(tools().prompt(asks).hook(notes.clone()));
+    let capabilities = json!({ "roots": {} });
+    let client = json!({ "name": "tests", "version": "1" });
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client
+    });
+    stepped.send(&legacy("init", "initialize", &params));
+    let mut ended = |line: &str, late: bool| {
+        let asked = stepped.send(line).remove(0);
+        notes.take();
+        if late {
+            stepped.pass_ms(600_000);
+        } else {
+            let error = json!({ "code": -1, "message": "no" });
+            let refused = json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error });
+            stepped.send(&refused.to_string());
+        }
+        notes.take()
+    };
+    let tool = legacy(1, "tools/call", &json!({ "name": "asks" }));
+    let prompt = legacy(2, "prompts/get", &json!({ "name": "asks" }));
+    assert_eq!(ended(&tool, false), ["tools/call asks ToolError 0ns"]);
+    assert_eq!(
+        ended(&prompt, false),
+        ["prompts/get asks Error(-32603) 0ns"]
+    );
+    assert_eq!(ended(&tool, true), ["tools/call asks ToolError 600s"]);
+    assert_eq!(
+        ended(&prompt, true),
+        ["prompts/get asks Error(-32603) 600s"]
+    );
 }

@@ -47,6 +47,14 @@ pub(super) struct Origin {
 }
 
 impl Origin {
+    pub(super) fn new(serving: &Serving<'_>, registry: &Registry) -> Self {
+        Self {
+            method: serving.method,
+            name: (!registry.hooks.is_empty()).then(|| serving.name.into()),
+            started: serving.now.monotonic,
+        }
+    }
+
     /// The request as it is served on.
     pub(super) fn serving<'a>(
         &'a self,
@@ -87,11 +95,7 @@ impl Waiting {
     ) -> Self {
         Self {
             version: serving.version,
-            origin: Origin {
-                method: serving.method,
-                name: (!registry.hooks.is_empty()).then(|| serving.name.into()),
-                started: serving.now.monotonic,
-            },
+            origin: Origin::new(serving, registry),
             batch: serving.batch,
             expires,
             sent: [0; 2],
@@ -288,7 +292,7 @@ impl Core {
             .saturating_sub(state.origin.started)
             .as_millis();
         let is_question = matches!(state.what, Awaited::Answers(_));
-        self.tell_finished(serving.now, &state.origin, UNANSWERED);
+        let origin = state.origin.clone();
         let questions = match serving.batch {
             Some(_) => &mut self.notices,
             None => &mut *out,
@@ -298,10 +302,12 @@ impl Core {
         self.cancelled = true;
         if is_question {
             let text = format!("the client did not answer within {ms} ms");
-            return self.fail(serving, &text, out);
+            let ending = self.fail(serving, &text, out);
+            return self.tell_finished(serving.now, &origin, ending);
         }
         let error = RpcError::internal(format!("no answer within {ms} ms"));
         write_error(out, Some(&serving.id), serving.version, &error);
+        self.tell_finished(serving.now, &origin, UNANSWERED);
     }
 
     pub(super) fn handle_completion(

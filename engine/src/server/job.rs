@@ -4,7 +4,7 @@ use std::{
     fmt,
     future::poll_fn,
     sync::{Arc, Mutex},
-    task::Poll,
+    task::{Poll, Waker},
     time::Duration,
 };
 
@@ -20,7 +20,7 @@ use super::{
     registry::Registry,
     reply::{Answer, Reply},
     resource::{Read, ReadReply},
-    ticket::{Completion, CompletionKind, JobBytes, Ticket},
+    ticket::{Completion, CompletionKind, JobBytes, Ticket, lock},
     tool::Function,
 };
 use crate::{
@@ -247,14 +247,25 @@ impl Job {
         };
         let mut future: Option<BoxFuture<'_, _>> = None;
         let mut is_told = false;
+        let waker = Arc::<Mutex<Option<Waker>>>::default();
         let outcome = poll_fn(|task| {
             if cancellation.is_cancelled() {
                 return Poll::Ready(Ok(None));
             }
+            // The executor may poll it from elsewhere the next time.
+            *lock(&waker) = Some(task.waker().clone());
             if !is_told {
-                let waker = task.waker().clone();
-                cancellation.on_cancel(move || waker.wake());
+                let waker = Arc::clone(&waker);
+                cancellation.on_cancel(move || {
+                    if let Some(waker) = lock(&waker).take() {
+                        waker.wake();
+                    }
+                });
                 is_told = true;
+            }
+            // Cancelled just now, before there was a waker to find.
+            if cancellation.is_cancelled() {
+                return Poll::Ready(Ok(None));
             }
             let mut polled = Poll::Pending;
             let result = guard(|| {

@@ -13,7 +13,7 @@ use super::{
     ask::InputRequired,
     connection::{Core, Now},
     context::notification,
-    deferred::{Awaited, Waiting},
+    deferred::{Awaited, Origin, Waiting},
     dispatch::{Again, Serving},
     hook::Ending,
     reply::{Answer, Answering, Outcome, Reply},
@@ -94,7 +94,9 @@ impl Core {
         let bytes = required.bytes();
         if self.held_bytes().saturating_add(bytes) > self.registry.limits.held_bytes_max {
             let text = "the requests in flight hold too much memory to ask the client";
-            return self.fail(serving, text, out);
+            let ending = self.fail(serving, text, out);
+            let origin = Origin::new(serving, &self.registry);
+            return self.tell_finished(serving.now, &origin, ending);
         }
         let mut requests = Vec::new();
         let mut questions = Vec::new();
@@ -198,10 +200,15 @@ impl Core {
             ..state.origin.serving(now, &id, state.version, state.batch)
         };
         self.answer_in_batch(state.batch, out, |core, answer| match problem {
-            None => core.serve_answered(asking, &serving, answer),
+            None => {
+                if let Err(error) = core.serve_answered(asking, &serving, answer) {
+                    core.error(Some(&serving.id), &error, answer);
+                    core.tell_finished(now, &state.origin, Ending::Error(error.code()));
+                }
+            }
             Some(problem) => {
-                core.tell_finished(now, &state.origin, Ending::ToolError);
-                core.fail(&serving, problem, answer);
+                let ending = core.fail(&serving, problem, answer);
+                core.tell_finished(now, &state.origin, ending);
             }
         });
         if problem.is_some() {
@@ -209,7 +216,12 @@ impl Core {
         }
     }
 
-    fn serve_answered(&mut self, asking: &Asking, serving: &Serving<'_>, out: &mut Vec<u8>) {
+    fn serve_answered(
+        &mut self,
+        asking: &Asking,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
         let mut bytes = asking.answered_request();
         let len = bytes.len();
         bytes.resize(len + LINE_PADDING, 0);
@@ -217,28 +229,21 @@ impl Core {
             nesting_max: self.registry.limits.nesting_max.saturating_add(2),
             values_max: usize::MAX,
         });
-        let line = Line::padded(&mut bytes, len);
-        let served = match line {
-            Some(mut line) => match parser.parse(&mut line) {
-                Ok(document) => {
-                    let params = document.root().as_object().unwrap_or(Object::EMPTY);
-                    self.dispatch(&Params::read(Some(params)), serving, out)
-                }
-                Err(_) => Err(unreadable()),
-            },
-            None => Err(unreadable()),
-        };
-        if let Err(error) = served {
-            self.error(Some(&serving.id), &error, out);
-        }
+        let mut line = Line::padded(&mut bytes, len).ok_or_else(unreadable)?;
+        let document = parser.parse(&mut line).map_err(|_| unreadable())?;
+        let params = document.root().as_object().unwrap_or(Object::EMPTY);
+        self.dispatch(&Params::read(Some(params)), serving, out)
     }
 
     /// Answers a call that failed on what the client said, or did not: an error of the tool's, if
     /// it is a tool's call.
-    pub(super) fn fail(&mut self, serving: &Serving<'_>, text: &str, out: &mut Vec<u8>) {
+    ///
+    /// How it ends.
+    pub(super) fn fail(&mut self, serving: &Serving<'_>, text: &str, out: &mut Vec<u8>) -> Ending {
         if serving.method != Method::ToolsCall {
             let error = RpcError::internal(text.to_owned());
-            return self.error(Some(&serving.id), &error, out);
+            self.error(Some(&serving.id), &error, out);
+            return Ending::Error(error.code());
         }
         let mut outcome = Outcome::Answered(Ending::ToolError);
         let answering = Answering {
@@ -251,6 +256,7 @@ impl Core {
             outbox: None,
         };
         Reply::new(Answer::new(out, answering, &mut outcome)).error(text);
+        Ending::ToolError
     }
 }
 

@@ -205,7 +205,12 @@ impl Core {
         let Some(tasks) = &registry.tasks else {
             return Ok(false);
         };
-        let admitted = registry.hooks.before(&self.context(serving, run));
+        let mut admitted = Ok(());
+        let asked = guard(|| admitted = registry.hooks.before(&self.context(serving, run)));
+        if let Err(message) = asked {
+            self.log_panic(run, &message);
+            admitted = Err(RpcError::internal("the handler panicked"));
+        }
         self.empty_outbox();
         if let Err(error) = admitted {
             self.finished.push(run.asked, Ending::Error(error.code()));
