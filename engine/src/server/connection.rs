@@ -214,6 +214,14 @@ impl ServerConnection {
         self.core.log.next()
     }
 
+    /// Whether [`ServerConnection::line_took`] is to be told exactly: the server has hooks, which
+    /// learn of it. Without, a clock with a resolution of milliseconds is enough.
+    #[must_use]
+    #[inline]
+    pub fn times_lines(&self) -> bool {
+        !self.core.registry.hooks.is_empty()
+    }
+
     /// Tells how long the last line, or the last call of [`ServerConnection::handle_timeout`], took;
     /// a function that held the loop too long is named in the log.
     #[inline]

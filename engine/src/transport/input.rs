@@ -1,17 +1,19 @@
 //! The reading end, and what is known of it.
 
-use std::{io, time::Duration};
+use std::{io, rc::Rc, time::Duration};
 
 use super::{
-    event_loop::QUIET_AFTER,
     fd::Fd,
     memory::{Clock, coarse_time},
 };
 
+/// When nothing has come for so long, there is time to look whether anything was missed.
+pub(super) const QUIET_AFTER: Duration = Duration::from_millis(20);
+
 /// Where requests come from.
 #[derive(Debug)]
 pub(super) struct Input {
-    pub(super) fd: Fd,
+    pub(super) fd: Rc<Fd>,
     /// Whether a read that does not fill its buffer has taken all there was, as far as is known.
     pub(super) gives_all: bool,
     /// For how many reads that is not believed.
@@ -53,6 +55,23 @@ pub(super) enum Guess {
 impl Input {
     /// For so many reads no guess is made after wrong ones.
     pub(super) const DISTRUST: u32 = 1000;
+
+    pub(super) fn new(fd: Rc<Fd>) -> Self {
+        Self {
+            gives_all: fd.gives_all(),
+            fd,
+            readable: true,
+            guess: Guess::None,
+            hung_up: None,
+            ended: None,
+            error: None,
+            distrust: 0,
+            guessed: Duration::ZERO,
+            wrong_guesses: 0,
+            finished: false,
+            lines_left: false,
+        }
+    }
 
     /// A read gave something; whether it is taken to have given all.
     #[inline]

@@ -20,7 +20,11 @@ mod input;
 mod log;
 pub(crate) mod memory;
 #[cfg(unix)]
+mod opening;
+#[cfg(unix)]
 mod output;
+#[cfg(unix)]
+mod peer;
 #[cfg(unix)]
 mod pool;
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The writing end, and the answers that have not gone yet.
 
-use std::{io, io::ErrorKind, time::Duration};
+use std::{io, io::ErrorKind, rc::Rc, time::Duration};
 
 use super::{
     fd::{Fd, is_gone},
@@ -14,7 +14,7 @@ const OUTPUT_BYTES_KEPT: usize = 1024 * 1024;
 /// Where answers go, and those that have not gone yet.
 #[derive(Debug)]
 pub(super) struct Output {
-    pub(super) fd: Fd,
+    pub(super) fd: Rc<Fd>,
     pub(super) bytes: Vec<u8>,
     /// How many of the bytes are written.
     pub(super) written: usize,
@@ -28,6 +28,19 @@ pub(super) struct Output {
 }
 
 impl Output {
+    pub(super) fn new(fd: Rc<Fd>, bytes_max: usize) -> Self {
+        Self {
+            fd,
+            bytes: Vec::new(),
+            written: 0,
+            writable: true,
+            closed: false,
+            progress: Duration::ZERO,
+            unread: None,
+            bytes_max,
+        }
+    }
+
     #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.bytes.len() - self.written

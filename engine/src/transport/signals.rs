@@ -9,13 +9,13 @@ use std::{
     },
 };
 
-use mio::{Interest, Poll, unix::SourceFd};
+use mio::{Interest, Poll, Token, unix::SourceFd};
 use signal_hook::{
     SigId,
     consts::{SIGINT, SIGTERM},
 };
 
-use super::event_loop::SIGNAL;
+pub(super) const SIGNAL: Token = Token(3);
 
 /// SIGTERM and SIGINT: the first drains and ends, a second ends at once.
 pub(super) struct Signals {

@@ -1,0 +1,378 @@
+//! One peer: its connection, what is read of it and written to it, and when it is done. The loops
+//! decide when each has its turn: `event_loop` serves one, `socket` many.
+//!
+//! ```text
+//!   read ─▶ serve_lines ─▶ look_after ─▶ output.write ─▶ is_done? has_work? timeout
+//!   once    of one read    completions,
+//!                          timers, jobs
+//! ```
+
+use std::{
+    io::{self, ErrorKind},
+    rc::Rc,
+    time::Duration,
+};
+
+use tightwire_codec::Ring;
+
+use super::{
+    fd::{Fd, is_gone},
+    input::{Guess, Input, QUIET_AFTER},
+    log::Log,
+    memory::{Clock, coarse_time, serve},
+    opening::Opening,
+    output::Output,
+    pool::Pool,
+    signals::Signals,
+};
+use crate::{
+    error::{Error, Result},
+    server::connection::ServerConnection,
+};
+
+/// When no line has been served for so long, memory that long ones needed is given back.
+const RELEASE_AFTER: Duration = Duration::from_millis(250);
+/// Memory that long lines needed is kept for so many rounds, if it does not get quiet before.
+const ROUNDS_LARGE_MAX: u32 = 1000;
+/// Output is written at the latest when so many bytes wait.
+const WRITE_BYTES: usize = 64 * 1024;
+
+pub(super) struct Peer {
+    pub(super) connection: ServerConnection,
+    pub(super) input: Input,
+    pub(super) output: Output,
+    ring: Ring,
+    /// What is known of its first line.
+    opening: Opening,
+    /// Lines are served for so long before all else has its turn.
+    turn_max: Duration,
+    /// Whether a line was served in this turn.
+    pub(super) served: bool,
+    /// When the last line was served, on the coarse clock.
+    served_at: Duration,
+    /// For how many rounds memory has been kept that long lines needed.
+    rounds_large: u32,
+    /// When it was stopped by a signal.
+    stopped: Option<Duration>,
+    pub(super) clock: Clock,
+}
+
+impl Peer {
+    pub(super) fn new(
+        connection: ServerConnection,
+        input: Rc<Fd>,
+        output: Rc<Fd>,
+        opening: Opening,
+        turn_max: Duration,
+        clock: Clock,
+    ) -> Self {
+        let limits = connection.limits();
+        Self {
+            input: Input::new(input),
+            output: Output::new(output, limits.output_bytes_max),
+            ring: Ring::new(limits.line_bytes_max),
+            opening,
+            turn_max,
+            served: false,
+            served_at: Duration::ZERO,
+            rounds_large: 0,
+            stopped: None,
+            clock,
+            connection,
+        }
+    }
+
+    /// Reads once, if there may be something to read and it may be served. Whether it learnt
+    /// anything: bytes, or that there will be no more.
+    pub(super) fn read(&mut self) -> bool {
+        // First what has been read: the ring holds one read, not all that a peer can send.
+        let input = &self.input;
+        if !input.readable
+            || input.lines_left
+            || input.ended.is_some()
+            || self.output.is_over_limit()
+        {
+            return false;
+        }
+        let spare = self.ring.spare();
+        let result = self.input.fd.read(spare);
+        let asked = spare.len();
+        if let Ok(count) = result {
+            self.opening.look_at(&spare[..count]);
+        }
+        self.take_read(result, asked)
+    }
+
+    /// The place to read into, for a read that is made elsewhere.
+    pub(super) fn spare(&mut self) -> &mut [u8] {
+        self.ring.spare()
+    }
+
+    /// Takes what a read gave that asked for so much. Whether anything was learnt.
+    #[inline]
+    pub(super) fn take_read(&mut self, result: io::Result<usize>, asked: usize) -> bool {
+        match result {
+            Ok(0) => self.input.end(self.clock),
+            Ok(count) => {
+                // What gave less than was asked for is taken for empty, since the next bytes make
+                // an event. A hang-up has had its event, so the end must be read for.
+                let short = count < asked;
+                let drained = short && self.input.gives_all && self.input.hung_up.is_none();
+                self.input.take_for_drained(drained);
+                self.ring.commit(count);
+                return true;
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.input.is_drained();
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // A terminal that was hung up, a socket whose peer was killed.
+            Err(error) if is_gone(&error, self.input.fd.kind()) => self.input.end(self.clock),
+            Err(error) => {
+                // What was asked before is answered first.
+                self.input.error = Some(error);
+                self.input.end(self.clock);
+            }
+        }
+        self.input.ended.is_some()
+    }
+
+    /// Serves the lines that are complete, as long as there is room for their answers and its turn
+    /// lasts.
+    pub(super) fn serve_lines(&mut self, pool: &mut Pool, signals: &Signals) -> Result<()> {
+        let mut now = self.clock.now();
+        let start = coarse_time();
+        let exact = self.connection.times_lines();
+        let mut before = if exact { self.line_time() } else { start };
+        self.input.lines_left = true;
+        self.served = false;
+        while !self.output.is_over_limit() {
+            let line = match self.ring.next_line() {
+                Some(line) => line,
+                None if self.input.ended.is_some() && !self.input.finished => {
+                    self.input.finished = true;
+                    match self.ring.last_line() {
+                        Some(line) => line,
+                        None => continue,
+                    }
+                }
+                None => {
+                    self.input.lines_left = false;
+                    break;
+                }
+            };
+            if !self.opening.admits(&line) {
+                break;
+            }
+            serve(&mut self.connection, now, line, &mut self.output.bytes);
+            self.served = true;
+            let after = self.line_time();
+            self.connection.line_took(after.saturating_sub(before));
+            before = after;
+            self.served_at = if exact { coarse_time() } else { after };
+            self.submit_jobs(pool);
+            if self.served_at.saturating_sub(start) >= self.turn_max || signals.arrived() {
+                break;
+            }
+            if self.output.waiting() >= WRITE_BYTES {
+                self.output.write(self.clock)?;
+                now = self.clock.now();
+                before = self.line_time();
+            }
+        }
+        Ok(())
+    }
+
+    /// All that is to be done besides reading.
+    pub(super) fn look_after(&mut self, pool: &mut Pool, log: &mut Log) {
+        if self.input.ended.is_some() && self.input.finished && !self.input.lines_left {
+            self.connection.handle_end(&mut self.output.bytes);
+        }
+        if self.connection.has_completions() && !self.output.is_over_limit() {
+            self.connection
+                .handle_completions(self.clock.now(), &mut self.output.bytes);
+        }
+        if let Some(due) = self.due() {
+            let now = self.clock.now();
+            if due <= now.monotonic {
+                let before = self.line_time();
+                self.connection.handle_timeout(now, &mut self.output.bytes);
+                let took = self.line_time().saturating_sub(before);
+                self.connection.line_took(took);
+            }
+        }
+        if let Some(ended) = self.input.ended
+            && self.clock.monotonic() >= ended.saturating_add(self.drain_max())
+        {
+            self.connection.abort(&mut self.output.bytes);
+        }
+        if self.connection.take_cancelled() {
+            pool.drop_cancelled();
+        }
+        self.submit_jobs(pool);
+        self.write_log(log);
+        if self.is_large() {
+            self.rounds_large += 1;
+            if self.rounds_large > ROUNDS_LARGE_MAX {
+                self.release();
+            }
+        }
+    }
+
+    /// What is to be done when events were waited for, or might have been.
+    pub(super) fn after_wait(&mut self) {
+        self.input.doubt();
+        if coarse_time().saturating_sub(self.served_at) >= RELEASE_AFTER {
+            self.release();
+        }
+        if self.stall_deadline().is_some() {
+            self.output.look_at_reader(self.clock);
+        }
+    }
+
+    /// Ends the input after a signal: what has been read is answered, half a line is not served.
+    pub(super) fn stop(&mut self) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.stopped = Some(self.clock.monotonic());
+        if self.input.ended.is_none() {
+            self.input.end(self.clock);
+            self.input.finished = true;
+        }
+    }
+
+    /// Gives up what is unanswered, and writes what there is.
+    ///
+    /// # Errors
+    ///
+    /// What ended the input, if it was not its end; what writing failed with.
+    pub(super) fn close(&mut self, log: &mut Log) -> Result<()> {
+        self.connection.abort(&mut self.output.bytes);
+        self.output.write(self.clock)?;
+        self.write_log(log);
+        match self.input.error.take() {
+            None => Ok(()),
+            Some(error) => Err(Error::io("reading the input")(error)),
+        }
+    }
+
+    pub(super) fn write_log(&mut self, log: &mut Log) {
+        while let Some(line) = self.connection.poll_log() {
+            log.line(&line);
+        }
+    }
+
+    fn submit_jobs(&mut self, pool: &mut Pool) {
+        while let Some(job) = self.connection.poll_job() {
+            pool.submit(job);
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        if self.output.closed || self.opening == Opening::Refused {
+            return true;
+        }
+        let answered = self.input.ended.is_some()
+            && self.input.finished
+            && !self.input.lines_left
+            && self.connection.in_flight() == 0
+            && !self.connection.has_completions()
+            && self.output.waiting() == 0;
+        answered
+            || self
+                .stall_deadline()
+                .is_some_and(|deadline| self.clock.monotonic() >= deadline)
+    }
+
+    /// Whether there is more to do without any event.
+    pub(super) fn has_work(&self) -> bool {
+        let more_input = self.input.readable && self.input.ended.is_none();
+        !self.output.is_over_limit()
+            && (more_input || self.input.lines_left || self.connection.has_completions())
+    }
+
+    /// Whether nothing but the input, a signal and the end of the output can give it anything to
+    /// do. All else that wakes the loop has to be in here.
+    pub(super) fn may_block_in_read(&self) -> bool {
+        self.input.ended.is_none()
+            && self.input.hung_up.is_none()
+            && !self.input.lines_left
+            && self.output.waiting() == 0
+            && !self.output.closed
+            && self.connection.in_flight() == 0
+            && !self.connection.has_completions()
+            && self.connection.poll_timeout().is_none()
+            && !self.connection.may_change()
+            && !self.is_large()
+    }
+
+    /// How long to wait for events at most.
+    pub(super) fn timeout(&self) -> Option<Duration> {
+        let drain = self
+            .input
+            .ended
+            .filter(|_| self.connection.in_flight() > 0)
+            .map(|ended| ended.saturating_add(self.drain_max()));
+        let stall = self.stall_deadline();
+        let deadlines = [self.due(), drain, stall];
+        let deadline = deadlines.into_iter().flatten().min();
+        let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
+        let doubt = (self.input.guess == Guess::Drained).then_some(QUIET_AFTER);
+        let release = self.is_large().then_some(RELEASE_AFTER);
+        let timeout = [timeout, doubt, release].into_iter().flatten().min()?;
+        // While the end waits for a reader, what it takes has to be looked for: see
+        // `Output::look_at_reader`.
+        let waits_for_reader = stall.is_some() && self.output.waiting() > 0;
+        Some(if waits_for_reader {
+            timeout.min(self.drain_max() / 10)
+        } else {
+            timeout
+        })
+    }
+
+    /// When a reader has been waited for long enough. After the end of the input, or after the
+    /// peer hung up where no room is left to read that end, it is one that takes nothing; after a
+    /// signal, any.
+    fn stall_deadline(&self) -> Option<Duration> {
+        let since = self.stopped.or_else(|| {
+            let hung_up = self.input.hung_up.filter(|_| self.output.is_over_limit());
+            let ended = self.input.ended.or(hung_up)?;
+            Some(ended.max(self.output.progress))
+        });
+        Some(since?.saturating_add(self.drain_max()))
+    }
+
+    fn drain_max(&self) -> Duration {
+        Duration::from_millis(self.connection.limits().drain_ms_max)
+    }
+
+    /// When the connection has something to do. What it then writes waits for room, too.
+    fn due(&self) -> Option<Duration> {
+        self.connection
+            .poll_timeout()
+            .filter(|_| !self.output.is_over_limit())
+    }
+
+    /// The time to tell how long a line took: cheap, or exact where somebody measures.
+    #[inline]
+    fn line_time(&self) -> Duration {
+        if self.connection.times_lines() {
+            self.clock.monotonic()
+        } else {
+            coarse_time()
+        }
+    }
+
+    /// Gives back what long lines made buffers grow to.
+    fn release(&mut self) {
+        self.rounds_large = 0;
+        self.ring.release();
+        self.connection.release();
+        self.output.release();
+    }
+
+    fn is_large(&self) -> bool {
+        self.ring.is_large() || self.connection.is_large() || self.output.is_large()
+    }
+}
