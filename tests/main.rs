@@ -36,6 +36,8 @@ mod prompts;
 mod questions;
 mod resources;
 mod schema_suite;
+mod sockets;
+mod sockets_ending;
 mod specification;
 mod state;
 mod stdio;

@@ -64,6 +64,11 @@ pub enum Error {
     /// A [`Handle`](crate::Handle) was used before the server was frozen, or after the last of it
     /// was dropped.
     NotServing,
+    /// A TCP address is one that others than this machine reach: see `Listener::tcp_beyond_loopback`.
+    NotLoopback {
+        /// The address, with its port.
+        address: String,
+    },
     /// A read, write or wait failed.
     Io {
         /// What was being done.
@@ -108,6 +113,11 @@ impl fmt::Display for Error {
             }
             Self::NotServing => f.write_str(
                 "the server is not frozen yet, or is gone: a handle changes what is being served",
+            ),
+            Self::NotLoopback { address } => write!(
+                f,
+                "{address} is not a loopback address, and whoever reaches it could call every tool; \
+                 `Listener::tcp_beyond_loopback` listens there nevertheless"
             ),
             Self::Io { doing, source } => write!(f, "{doing}: {source}"),
         }

@@ -87,6 +87,8 @@ pub use server::{
     ticket::{Cancellation, Ticket},
     tool::Tool,
 };
+#[cfg(unix)]
+pub use transport::listener::Listener;
 pub use transport::memory::Memory;
 
 pub use schemars;

@@ -50,6 +50,10 @@ pub struct Limits {
     /// may the answers to one batch have; what is left of it is answered with -32603. Default
     /// 64 MiB, one longest answer.
     pub output_bytes_max: usize,
+    /// Connections to a socket at once. While there are so many, the next ones wait for one to be
+    /// closed, in the queue of the system. All other limits but those of the pool hold for each.
+    /// Default 512: half the descriptors that a process usually may have, so that tools have some.
+    pub connections_max: usize,
     /// Threads for blocking tools, started when first needed. Default 16: they are made to wait,
     /// not to compute.
     pub pool_threads_max: usize,
@@ -119,6 +123,7 @@ impl Default for Limits {
             changes_ms_min: 20,
             batch_max: 1024,
             output_bytes_max: 64 << 20,
+            connections_max: 512,
             pool_threads_max: 16,
             pool_queue_max: 256,
             deferred_ms_max: 600_000,

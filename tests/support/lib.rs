@@ -7,9 +7,11 @@
 //! - [`Script`]: a server process; a test sends lines and waits for answers.
 //! - [`Tap`]: what a server writes is valid against the schema of its revision; all of these have
 //!   one.
+//! - [`Listening`]: a server process on a socket, and [`Client`]: one of those who connect to it.
 //! - [`Process`]: the process alone, with the streams that a test gives it.
 
 mod held;
+mod listening;
 mod pair;
 mod process;
 mod revision;
@@ -19,6 +21,7 @@ mod tap;
 mod told;
 
 pub use held::Held;
+pub use listening::{Client, Listening};
 pub use pair::Pair;
 pub use process::Process;
 pub use revision::{REVISIONS, Revision};

@@ -94,10 +94,17 @@ impl Process {
     /// Where there is no `/proc`.
     #[must_use]
     pub fn memory_max(&self) -> usize {
-        let status = self.proc("status");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<usize>().ok());
-        kib.expect("VmHWM is in kB") * 1024
+        self.status_bytes("VmHWM:")
+    }
+
+    /// The memory that is resident, in bytes.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no `/proc`.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.status_bytes("VmRSS:")
     }
 
     /// The processor time used so far, in ticks of 10 ms.
@@ -114,6 +121,13 @@ impl Process {
         ticks
             .map(|ticks| ticks.parse::<u64>().expect("utime and stime are numbers"))
             .sum()
+    }
+
+    fn status_bytes(&self, key: &str) -> usize {
+        let status = self.proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix(key));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<usize>().ok());
+        kib.expect("it is in kB") * 1024
     }
 
     fn proc(&self, file: &str) -> String {

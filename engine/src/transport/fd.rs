@@ -85,6 +85,15 @@ impl Fd {
         })
     }
 
+    /// A stream socket of our own.
+    pub(super) fn from_socket(fd: OwnedFd) -> Self {
+        Self {
+            fd,
+            kind: Kind::Socket,
+            restore: None,
+        }
+    }
+
     /// What it is.
     pub(super) fn kind(&self) -> Kind {
         self.kind

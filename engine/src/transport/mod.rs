@@ -17,6 +17,8 @@ mod fd;
 #[cfg(unix)]
 mod input;
 #[cfg(unix)]
+pub(crate) mod listener;
+#[cfg(unix)]
 mod log;
 pub(crate) mod memory;
 #[cfg(unix)]
@@ -29,6 +31,8 @@ mod peer;
 mod pool;
 #[cfg(unix)]
 mod signals;
+#[cfg(unix)]
+mod socket;
 #[cfg(unix)]
 mod spin;
 #[cfg(unix)]

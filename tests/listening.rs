@@ -1,0 +1,103 @@
+//! A server on a socket, which says on stdout where it listens: `unix PATH` or `tcp ADDRESS`, and
+//! after that limits, such as `connections_max=2`.
+
+use std::{io::Write, sync::Mutex, thread, time::Duration};
+
+use tightwire::{
+    Call, Finished, FrozenServer, Hook, Limits, Listener, Reply, Resource, Server, Ticket, Tool,
+};
+
+/// What `never` keeps.
+static TICKETS: Mutex<Vec<Ticket>> = Mutex::new(Vec::new());
+
+fn main() -> tightwire::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let kind = arguments.next().expect("unix or tcp");
+    let address = arguments.next().expect("where to listen");
+    let mut limits = Limits::default();
+    let mut hooks = false;
+    for argument in arguments {
+        match argument.split_once('=') {
+            Some(("connections_max", count)) => limits.connections_max = number(count),
+            Some(("output_bytes_max", bytes)) => limits.output_bytes_max = number(bytes),
+            Some(("line_bytes_max", bytes)) => limits.line_bytes_max = number(bytes),
+            Some(("drain_ms_max", ms)) => limits.drain_ms_max = number(ms) as u64,
+            _ if argument == "hooks" => hooks = true,
+            _ => panic!("unknown argument {argument}"),
+        }
+    }
+    let server = server(limits, hooks)?;
+    let listener = match kind.as_str() {
+        "unix" => Listener::unix(&address)?,
+        _ => Listener::tcp(&address)?,
+    };
+    let port = listener.local_addr().map(|address| address.port());
+    println!("{}", port.unwrap_or_default());
+    std::io::stdout().flush().expect("stdout is open");
+    server.serve(listener)
+}
+
+fn number(text: &str) -> usize {
+    text.parse().expect("a number")
+}
+
+fn server(limits: Limits, hooks: bool) -> tightwire::Result<FrozenServer> {
+    let mut server = Server::new("listening", "1.0.0")
+        .limits(limits)
+        .tool(Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
+            let message = call.arguments().find("message");
+            reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
+        }))
+        .tool(Tool::new("sleep", |call: Call<'_>, reply: Reply<'_>| {
+            reply.after(ms(&call), |reply| reply.text("slept"));
+        }))
+        .tool(Tool::new("ticket", |call: Call<'_>, reply: Reply<'_>| {
+            let (time, ticket) = (ms(&call), reply.defer());
+            thread::spawn(move || {
+                thread::sleep(time);
+                ticket.answer(|reply| reply.text("answered"));
+            });
+        }))
+        .tool(
+            Tool::new("wait", |call: Call<'_>, reply: Reply<'_>| {
+                if call.wait_cancelled(Duration::from_secs(60)) {
+                    eprintln!("cancelled");
+                }
+                reply.text("waited");
+            })
+            .blocking(),
+        )
+        .tool(Tool::new("never", |_: Call<'_>, reply: Reply<'_>| {
+            let mut tickets = TICKETS.lock().expect("nothing panics with the tickets");
+            tickets.push(reply.defer());
+        }))
+        .tool(Tool::new("panic", |_: Call<'_>, _: Reply<'_>| {
+            panic!("out of order");
+        }))
+        .resource(Resource::new("listening://now", "now", |_, reply| {
+            reply.text("now");
+        }));
+    // Connections are told when they end what they are subscribed to.
+    let handle = server.handle();
+    if hooks {
+        server = server.hook(Told);
+    }
+    let server = server.freeze()?;
+    // Kept as long as the process.
+    std::mem::forget(handle);
+    Ok(server)
+}
+
+fn ms(call: &Call<'_>) -> Duration {
+    let ms = call.arguments().find("ms").and_then(|ms| ms.as_f64());
+    Duration::from_secs_f64(ms.unwrap_or_default() / 1000.0)
+}
+
+/// Tells how long each call took, in nanoseconds.
+struct Told;
+
+impl Hook for Told {
+    fn after(&self, finished: &Finished<'_>) {
+        eprintln!("{}", finished.took().as_nanos());
+    }
+}
