@@ -372,7 +372,6 @@ impl Server {
     /// # Errors
     ///
     /// As [`Server::freeze`] and [`FrozenServer::serve_stdio`].
-    #[cfg(unix)]
     pub fn serve_stdio(self) -> Result<()> {
         self.freeze()?.serve_stdio()
     }

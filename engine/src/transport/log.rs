@@ -3,10 +3,7 @@
 //! A host may leave stderr unread, or close it. A line is written whole, at most `PIPE_BUF` bytes,
 //! or it is dropped and counted.
 
-use std::sync::Once;
-
 use super::fd::{Direction, Fd};
-use crate::server::handler::{in_handler, note_panic_location};
 
 /// The log of one transport.
 #[derive(Debug)]
@@ -50,20 +47,4 @@ impl Log {
             self.dropped += 1;
         }
     }
-}
-
-/// Keeps panics in handlers off stderr: the standard hook would block where nobody reads it. They
-/// are told in the log instead, in a line each. All other panics are reported as before.
-pub(super) fn install_panic_hook() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(|| {
-        let outer = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            if in_handler() {
-                note_panic_location(info.location());
-            } else {
-                outer(info);
-            }
-        }));
-    });
 }

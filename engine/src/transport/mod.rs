@@ -25,9 +25,9 @@ pub(crate) mod memory;
 mod opening;
 #[cfg(unix)]
 mod output;
+mod panics;
 #[cfg(unix)]
 mod peer;
-#[cfg(unix)]
 mod pool;
 #[cfg(unix)]
 mod signals;
@@ -37,3 +37,5 @@ mod socket;
 mod spin;
 #[cfg(unix)]
 mod stdio;
+#[cfg(any(test, not(unix)))]
+mod threads;

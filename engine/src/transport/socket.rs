@@ -28,9 +28,10 @@ use mio::{Events, Interest, Poll, Token, Waker, event::Event, unix::SourceFd};
 use super::{
     fd::Fd,
     listener::Listener,
-    log::{Log, install_panic_hook},
+    log::Log,
     memory::Clock,
     opening::Opening,
+    panics::install_panic_hook,
     peer::Peer,
     pool::Pool,
     signals::{SIGNAL, Signals},

@@ -9,7 +9,8 @@
 use super::{
     event_loop::EventLoop,
     fd::{self, Direction, Fd},
-    log::{Log, install_panic_hook},
+    log::Log,
+    panics::install_panic_hook,
 };
 use crate::{
     error::{Error, Result},
