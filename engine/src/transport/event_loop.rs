@@ -130,7 +130,7 @@ impl EventLoop {
     /// Reads, and waits for something to read. `None` if that is not possible.
     fn read_blocking(&mut self) -> Option<bool> {
         let reader = self.blocking.reader()?;
-        let spare = self.peer.spare();
+        let spare = self.peer.spare()?;
         let result = reader.read(&self.signals, spare)?;
         let asked = spare.len();
         Some(self.peer.take_read(result, asked))

@@ -6,7 +6,11 @@
 //!
 //! - [`memory`]: in the caller's loop.
 //! - `stdio`: stdin and stdout of the process, on the `event_loop` with its `input`, `output`,
-//!   `blocking` and `signals`, and the `pool` for blocking tools. What is specific to Unix is in these files alone.
+//!   `blocking` and `signals`, and the `pool` for blocking tools. What is specific to Unix is in
+//!   these files alone; elsewhere, `threads`.
+//! - `socket`: Unix and TCP sockets, from a [`listener`]: a loop of many peers.
+//!
+//! What both loops know of a peer is in `peer`.
 
 #[cfg(unix)]
 mod blocking;
@@ -29,6 +33,8 @@ mod panics;
 #[cfg(unix)]
 mod peer;
 mod pool;
+#[cfg(unix)]
+mod rings;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]

@@ -23,6 +23,7 @@ use super::{
     opening::Opening,
     output::Output,
     pool::Pool,
+    rings::Rings,
     signals::Signals,
 };
 use crate::{
@@ -41,7 +42,10 @@ pub(super) struct Peer {
     pub(super) connection: ServerConnection,
     pub(super) input: Input,
     pub(super) output: Output,
-    ring: Ring,
+    /// `None` while a peer that shares rings has nothing in one.
+    ring: Option<Ring>,
+    /// Whether its ring may be throwing away the rest of a line that is too long.
+    is_skipping: bool,
     /// What is known of its first line.
     opening: Opening,
     /// Lines are served for so long before all else has its turn.
@@ -70,7 +74,8 @@ impl Peer {
         Self {
             input: Input::new(input),
             output: Output::new(output, limits.output_bytes_max),
-            ring: Ring::new(limits.line_bytes_max),
+            ring: Some(Ring::new(limits.line_bytes_max)),
+            is_skipping: false,
             opening,
             turn_max,
             served: false,
@@ -94,7 +99,10 @@ impl Peer {
         {
             return false;
         }
-        let spare = self.ring.spare();
+        let Some(ring) = &mut self.ring else {
+            return false;
+        };
+        let spare = ring.spare();
         let result = self.input.fd.read(spare);
         let asked = spare.len();
         if let Ok(count) = result {
@@ -104,8 +112,23 @@ impl Peer {
     }
 
     /// The place to read into, for a read that is made elsewhere.
-    pub(super) fn spare(&mut self) -> &mut [u8] {
-        self.ring.spare()
+    pub(super) fn spare(&mut self) -> Option<&mut [u8]> {
+        self.ring.as_mut().map(Ring::spare)
+    }
+
+    /// Takes a ring, unless it has one.
+    pub(super) fn lend(&mut self, rings: &mut Rings) {
+        if self.ring.is_none() {
+            self.ring = Some(rings.take());
+        }
+    }
+
+    /// Gives its ring back where nothing is in it, nor will the next bytes be the middle of a line.
+    pub(super) fn give_back(&mut self, rings: &mut Rings) {
+        let is_free = |ring: &mut Ring| ring.is_empty() && !ring.is_large();
+        if self.opening == Opening::Admitted && !self.is_skipping && !self.input.lines_left {
+            rings.give_back(self.ring.take_if(is_free));
+        }
     }
 
     /// Takes what a read gave that asked for so much. Whether anything was learnt.
@@ -119,7 +142,9 @@ impl Peer {
                 let short = count < asked;
                 let drained = short && self.input.gives_all && self.input.hung_up.is_none();
                 self.input.take_for_drained(drained);
-                self.ring.commit(count);
+                if let Some(ring) = &mut self.ring {
+                    ring.commit(count);
+                }
                 return true;
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -147,11 +172,16 @@ impl Peer {
         self.input.lines_left = true;
         self.served = false;
         while !self.output.is_over_limit() {
-            let line = match self.ring.next_line() {
+            let Some(ring) = &mut self.ring else {
+                self.input.lines_left = false;
+                self.input.finished |= self.input.ended.is_some();
+                break;
+            };
+            let line = match ring.next_line() {
                 Some(line) => line,
                 None if self.input.ended.is_some() && !self.input.finished => {
                     self.input.finished = true;
-                    match self.ring.last_line() {
+                    match ring.last_line() {
                         Some(line) => line,
                         None => continue,
                     }
@@ -161,6 +191,7 @@ impl Peer {
                     break;
                 }
             };
+            self.is_skipping = line.is_err();
             if !self.opening.admits(&line) {
                 break;
             }
@@ -367,12 +398,15 @@ impl Peer {
     /// Gives back what long lines made buffers grow to.
     fn release(&mut self) {
         self.rounds_large = 0;
-        self.ring.release();
+        if let Some(ring) = &mut self.ring {
+            ring.release();
+        }
         self.connection.release();
         self.output.release();
     }
 
     fn is_large(&self) -> bool {
-        self.ring.is_large() || self.connection.is_large() || self.output.is_large()
+        let ring = self.ring.as_ref();
+        ring.is_some_and(Ring::is_large) || self.connection.is_large() || self.output.is_large()
     }
 }

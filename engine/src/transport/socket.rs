@@ -34,6 +34,7 @@ use super::{
     panics::install_panic_hook,
     peer::Peer,
     pool::Pool,
+    rings::Rings,
     signals::{SIGNAL, Signals},
 };
 use crate::{
@@ -140,6 +141,7 @@ struct SocketLoop<'a> {
     queue: VecDeque<usize>,
     timers: BTreeSet<(Duration, usize)>,
     woken: Arc<Woken>,
+    rings: Rings,
     pool: Pool,
     log: Log,
     signals: Signals,
@@ -207,6 +209,7 @@ impl<'a> SocketLoop<'a> {
                 waker,
                 seats: Mutex::default(),
             }),
+            rings: Rings::new(server.limits().line_bytes_max),
             pool: Pool::new(server.limits()),
             log: Log::open(),
             signals,
@@ -332,6 +335,7 @@ impl<'a> SocketLoop<'a> {
         found.queued = false;
         let peer = &mut found.peer;
         peer.after_wait();
+        peer.lend(&mut self.rings);
         peer.read();
         let result = peer.serve_lines(&mut self.pool, &self.signals);
         peer.look_after(&mut self.pool, &mut self.log);
@@ -339,6 +343,7 @@ impl<'a> SocketLoop<'a> {
         if result.is_err() || peer.is_done() {
             return self.close(seat, result);
         }
+        peer.give_back(&mut self.rings);
         let has_work = peer.has_work();
         let timeout = peer.timeout();
         if let Err(error) = found.await_writable(&self.poll, seat) {
