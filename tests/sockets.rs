@@ -443,3 +443,24 @@ fn hooks_are_told_exactly_how_long_a_line_took() {
         assert!((1..1_000_000_000).contains(&nanoseconds), "{nanoseconds}");
     }
 }
+
+#[test]
+fn connections_that_wait_take_little_memory() {
+    for server in both(&[]) {
+        let mut before = 0;
+        // The second time all memory has been used before, and comes zeroed by hand.
+        for _ in 0..2 {
+            let mut clients: Vec<Client> = (0..400).map(|_| server.connect()).collect();
+            for client in &mut clients {
+                client.ask(&echo(1, "x"));
+            }
+            let after = server.process().memory();
+            assert!(after < 32 << 20, "{after} bytes");
+            assert!(
+                before == 0 || after < before + (8 << 20),
+                "{before} and {after}"
+            );
+            before = after;
+        }
+    }
+}

@@ -26,6 +26,7 @@ use std::{
 
 use mio::{Events, Interest, Poll, Token, Waker, unix::SourceFd};
 use rustix::io::Errno;
+use tightwire_codec::Ring;
 
 use super::{
     blocking::Blocking,
@@ -83,6 +84,7 @@ impl EventLoop {
         });
         let signals = Signals::register(&poll).map_err(Error::io("registering the signals"))?;
         let limits = connection.limits();
+        let ring = Ring::new(limits.line_bytes_max);
         Ok(Self {
             poll,
             blocking: Blocking::new(&input),
@@ -99,6 +101,7 @@ impl EventLoop {
                 connection,
                 Rc::new(input),
                 Rc::new(output),
+                Some(ring),
                 Opening::Admitted,
                 TURN_MAX,
                 Clock::start(),

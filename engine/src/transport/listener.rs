@@ -25,6 +25,9 @@ use rustix::{
 
 use crate::error::{Error, Result};
 
+/// So many may wait to be taken, if the system has no lower limit.
+const BACKLOG: i32 = 4096;
+
 /// A socket that peers can connect to, and from which
 /// [`FrozenServer::serve`](crate::FrozenServer::serve) takes their connections.
 ///
@@ -102,6 +105,9 @@ impl Listener {
     fn bind_tcp(addresses: &[SocketAddr]) -> Result<Self> {
         let bind = || {
             let listener = TcpListener::bind(addresses)?;
+            // A longer queue than the standard library asks for: where TCP finds it full, whoever
+            // connects waits a second.
+            rustix::net::listen(&listener, BACKLOG)?;
             listener.set_nonblocking(true)?;
             Ok(Self(Socket::Tcp(listener)))
         };
@@ -156,7 +162,6 @@ fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>> {
 }
 
 fn bind_unix(path: &Path) -> io::Result<Listener> {
-    const BACKLOG: i32 = 1024;
     let owner = Mode::RUSR | Mode::WUSR;
     let path = std::path::absolute(path)?;
     let address = SocketAddrUnix::new(&path)?;

@@ -66,6 +66,7 @@ impl Peer {
         connection: ServerConnection,
         input: Rc<Fd>,
         output: Rc<Fd>,
+        ring: Option<Ring>,
         opening: Opening,
         turn_max: Duration,
         clock: Clock,
@@ -74,7 +75,7 @@ impl Peer {
         Self {
             input: Input::new(input),
             output: Output::new(output, limits.output_bytes_max),
-            ring: Some(Ring::new(limits.line_bytes_max)),
+            ring,
             is_skipping: false,
             opening,
             turn_max,
@@ -119,7 +120,11 @@ impl Peer {
     /// Takes a ring, unless it has one.
     pub(super) fn lend(&mut self, rings: &mut Rings) {
         if self.ring.is_none() {
-            self.ring = Some(rings.take());
+            self.ring = Some(if self.opening == Opening::Admitted {
+                rings.take()
+            } else {
+                rings.make()
+            });
         }
     }
 

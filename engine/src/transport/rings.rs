@@ -22,10 +22,16 @@ impl Rings {
         }
     }
 
+    /// A ring for the start of a stream.
+    pub(super) fn make(&self) -> Ring {
+        Ring::new(self.line_bytes_max)
+    }
+
     /// A ring for the middle of a stream.
     pub(super) fn take(&mut self) -> Ring {
+        let line_bytes_max = self.line_bytes_max;
         self.free.pop().unwrap_or_else(|| {
-            let mut ring = Ring::new(self.line_bytes_max);
+            let mut ring = Ring::new(line_bytes_max);
             // A byte order mark is passed over in the first line only, which this is not to be.
             ring.spare()[0] = b'\n';
             ring.commit(1);

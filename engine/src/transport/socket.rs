@@ -433,6 +433,7 @@ impl<'a> SocketLoop<'a> {
             connection,
             Rc::clone(&fd),
             Rc::clone(&fd),
+            None,
             Opening::Blank,
             TURN_MAX,
             self.clock,
