@@ -387,7 +387,8 @@ fn connections_that_wait_take_no_processor_time() {
                 0 => {}
                 1 => client.send(&call(1, "never", &json!({}))),
                 2 => client.send_bytes(b"{\"jsonrpc\":"),
-                _ => drop(client.ask(&echo(1, &"x".repeat(2_000_000)))),
+                _ if index < 16 => drop(client.ask(&echo(1, &"x".repeat(2_000_000)))),
+                _ => drop(client.ask(&echo(1, "x"))),
             }
         }
         // Memory of long lines is given back meanwhile.
@@ -418,7 +419,7 @@ fn ten_thousand_connections_leave_nothing_behind() {
             let start = Instant::now();
             let mut last = server.connect();
             last.ask(&echo(1, "x"));
-            while server.descriptors() > 12 && start.elapsed() < Duration::from_secs(10) {
+            while server.descriptors() > idle + 1 && start.elapsed() < Duration::from_secs(10) {
                 thread::sleep(Duration::from_millis(20));
             }
             assert_eq!(server.descriptors(), idle + 1);

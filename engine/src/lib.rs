@@ -26,6 +26,8 @@
 //! - A [`Handle`] adds and removes tools, resources and prompts while the server serves.
 //! - [`ServerConnection`] is the protocol as a state machine without I/O, to be embedded in a loop
 //!   of one's own; [`Memory`] drives one in memory, and shows how.
+//! - [`Server::serve_stdio`] serves one client; `serve_unix`, `serve_tcp` and `Listener` serve many, on
+//!   Unix.
 //! - [`Limits`] holds every bound.
 
 #![forbid(unsafe_code)]
