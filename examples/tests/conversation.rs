@@ -101,6 +101,16 @@ impl Conversation {
         self.script.receive()
     }
 
+    /// The next message that is no notification.
+    pub(crate) fn receive_answer(&mut self) -> Value {
+        loop {
+            let message = self.receive();
+            if message.get("id").is_some() {
+                return message;
+            }
+        }
+    }
+
     /// Sends a request, and gives the answer to it.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);

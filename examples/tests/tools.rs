@@ -251,3 +251,22 @@ fn app() {
     plain.call("votes", json!({}));
     assert!(plain.next_error().ends_with("false"));
 }
+
+#[test]
+fn extension() {
+    const NAME: &str = "com.example/measuring";
+    let capabilities = json!({ "extensions": { NAME: {} } });
+    for mut conversation in Conversation::each_with(example!("extension"), capabilities) {
+        let route = json!({ "from": "Bern", "to": "Roma" });
+        let measured = conversation.result("measuring/distance", route);
+        assert_eq!(measured["kilometres"], 800.0);
+        let error = conversation.ask("measuring/distance", json!({ "from": "Bern" }));
+        assert_eq!(error["error"]["code"], -32602);
+    }
+    let mut conversation = Conversation::start(example!("extension"), MODERN);
+    let mut answer = conversation.ask("server/discover", json!({}));
+    let declared = answer["result"]["capabilities"]["extensions"].take();
+    assert_eq!(declared, json!({ NAME: { "unit": "km" } }));
+    let refused = conversation.ask("measuring/distance", json!({}));
+    assert_eq!(refused["error"]["code"], -32021);
+}

@@ -38,6 +38,7 @@ fn page() -> ResourceContents {
 
 fn main() -> tightwire::Result<()> {
     Server::new("app", "1.0.0")
+        .extension("io.modelcontextprotocol/ui", "{}")
         .tool(votes)
         .resource(page)
         .serve_stdio()
