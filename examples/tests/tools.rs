@@ -19,6 +19,7 @@ fn arguments() {
     let tools = conversation.list("tools/list", "tools");
     let properties = &tools[0]["inputSchema"]["properties"];
     assert_eq!(properties["speed"]["enum"], json!(["standard", "express"]));
+    assert_eq!(properties["speed"]["default"], "standard");
     assert_eq!(properties["to"]["required"], json!(["street", "city"]));
     assert_eq!(
         properties["budget"]["description"],

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tightwire::{Server, tool};
 
-/// How fast it has to be.
-#[derive(Debug, Deserialize, JsonSchema)]
+// It is `Serialize` so that the schema can tell the default.
+/// How fast it has to be
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Speed {
     Standard,
@@ -54,8 +55,8 @@ fn ship(
     format!("{count} items to {street}, {city}, {country}: {speed:?}, {budget}, {notes} notes")
 }
 
-/// Say a text several times; `&str` borrows from the request, so that nothing is copied
-#[tool]
+/// Say a text several times
+#[tool] // A `&str` borrows from the request: nothing is copied.
 fn repeat(text: &str, #[schemars(range(max = 100))] times: usize) -> String {
     text.repeat(times)
 }
