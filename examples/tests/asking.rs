@@ -2,8 +2,7 @@
 //! client before it.
 
 use serde_json::json;
-
-use crate::conversation::{Conversation, example};
+use tightwire_tests::Conversation;
 
 #[test]
 fn ask_form() {

@@ -1,45 +1,49 @@
 //! That no example is forgotten.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 #[test]
 fn every_example_has_a_test_a_command_and_a_line_in_readme() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |path: &Path| fs::read_to_string(path).expect("a file of this crate is text");
-    let tests: String = files(&root.join("tests")).map(|path| read(&path)).collect();
+    let crates = [root.to_owned(), root.join("other-crates")];
+    let tests: String = files(&crates, "tests").iter().map(read).collect();
     let readme = read(&root.join("../README.md"));
+    let examples = files(&crates, "src/bin");
+    assert!(examples.len() > 20, "{}", examples.len());
     let mut lacking = Vec::new();
-    let mut count = 0;
-    for path in files(&root.join("src/bin")) {
-        count += 1;
-        let name = path
-            .file_stem()
-            .expect("a file has a name")
-            .to_string_lossy();
-        let docs = read(&path);
+    for path in &examples {
+        let name = path.file_stem().expect("a file has a name");
+        let name = name.to_string_lossy();
         let checks = [
-            (tests.contains(&format!("\nfn {name}() {{")), "test"),
+            ("a test", tests.contains(&format!("\nfn {name}() {{"))),
             (
-                docs.contains(&format!("--bin {name}")),
-                "command in its doc comment",
+                "its command in its doc comment",
+                read(path).contains(&format!("--bin {name}")),
             ),
             (
-                readme.contains(&format!("(examples/src/bin/{name}.rs)")),
-                "line in README",
+                "a line in README",
+                readme.contains(&format!("src/bin/{name}.rs)")),
             ),
         ];
-        lacking.extend(
-            checks
-                .iter()
-                .filter(|(has, _)| !has)
-                .map(|(_, what)| format!("{name}: no {what}")),
-        );
+        let missing = checks.iter().filter(|(_, has)| !has);
+        lacking.extend(missing.map(|(what, _)| format!("{name} lacks {what}")));
     }
     assert_eq!(lacking, Vec::<String>::new());
-    assert!(count > 20, "{count} examples");
 }
 
-fn files(folder: &Path) -> impl Iterator<Item = std::path::PathBuf> {
-    let entries = fs::read_dir(folder).expect("the folder is there");
-    entries.map(|entry| entry.expect("the folder can be read").path())
+fn read(path: &PathBuf) -> String {
+    fs::read_to_string(path).expect("a file of this crate is text")
+}
+
+/// The files of a folder that each of the crates has.
+fn files(crates: &[PathBuf], folder: &str) -> Vec<PathBuf> {
+    let folders = crates.iter().map(|root| root.join(folder));
+    let entries = folders.flat_map(|folder| fs::read_dir(folder).expect("the folder is there"));
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect()
 }

@@ -1,8 +1,7 @@
 //! Prompts.
 
 use serde_json::json;
-
-use crate::conversation::{Conversation, example};
+use tightwire_tests::Conversation;
 
 #[test]
 fn prompts() {

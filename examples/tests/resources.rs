@@ -6,9 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tightwire_tests::{Process, Script};
-
-use crate::conversation::{Conversation, LEGACY, MODERN, example};
+use tightwire_tests::{Conversation, Process, Script};
 
 #[test]
 fn resources() {
@@ -52,7 +50,7 @@ fn files() {
     let folder = std::env::temp_dir().join(format!("tightwire-example-{}", std::process::id()));
     fs::create_dir_all(folder.join("notes")).expect("a folder for a test");
     fs::write(folder.join("notes/a b.md"), "# Hello").expect("a file for a test");
-    for version in [MODERN, LEGACY] {
+    for version in [Conversation::MODERN, Conversation::LEGACY] {
         let mut command = Command::new(example!("files"));
         command
             .arg(&folder)

@@ -3,13 +3,11 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tightwire_tests::{SUBSCRIPTION_ID, acknowledged, changed, updated};
-
-use crate::conversation::{Conversation, LEGACY, MODERN, example, text};
+use tightwire_tests::{Conversation, SUBSCRIPTION_ID, acknowledged, changed, updated};
 
 #[test]
 fn changes() {
-    let mut conversation = Conversation::start(example!("changes"), MODERN);
+    let mut conversation = Conversation::start(example!("changes"), Conversation::MODERN);
     let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": ["plugins://loads"] });
     let id = conversation.send("subscriptions/listen", json!({ "notifications": filter }));
     assert_eq!(conversation.receive(), acknowledged(id, &filter));
@@ -23,12 +21,12 @@ fn changes() {
         let place = messages.iter().position(|message| *message == told);
         messages.remove(place.unwrap_or_else(|| panic!("{told} in {messages:?}")));
     }
-    assert_eq!(text(&messages[0]["result"]), "loaded");
+    assert_eq!(Conversation::text_of(&messages[0]["result"]), "loaded");
     assert_eq!(conversation.text("maths", json!({})), "This is maths.");
     let twice = conversation.tool_error("load", json!({ "name": "maths" }));
     assert!(twice.contains("maths"), "{twice}");
 
-    let mut conversation = Conversation::start(example!("changes"), LEGACY);
+    let mut conversation = Conversation::start(example!("changes"), Conversation::LEGACY);
     conversation.result("resources/subscribe", json!({ "uri": "plugins://loads" }));
     conversation.send("tools/call", load);
     let mut methods: Vec<Value> = (0..3)
@@ -64,7 +62,7 @@ fn changes() {
 fn logging() {
     let call =
         |meta: Value| json!({ "name": "connect", "arguments": { "host": "db" }, "_meta": meta });
-    let mut conversation = Conversation::start(example!("logging"), MODERN);
+    let mut conversation = Conversation::start(example!("logging"), Conversation::MODERN);
     let level = json!({ "io.modelcontextprotocol/logLevel": "debug" });
     conversation.send("tools/call", call(level));
     let data: Vec<Value> = (0..3)
@@ -76,18 +74,24 @@ fn logging() {
         json!({ "level": "debug", "logger": "network", "data": first })
     );
     assert_eq!(data[2], json!({ "level": "warning", "data": "db is slow" }));
-    assert_eq!(text(&conversation.receive()["result"]), "connected to db");
+    assert_eq!(
+        Conversation::text_of(&conversation.receive()["result"]),
+        "connected to db"
+    );
     assert_eq!(
         conversation.text("connect", json!({ "host": "db" })),
         "connected to db"
     );
     assert_eq!(conversation.end(), ["connected to db", "connected to db"]);
 
-    let mut conversation = Conversation::start(example!("logging"), LEGACY);
+    let mut conversation = Conversation::start(example!("logging"), Conversation::LEGACY);
     conversation.result("logging/setLevel", json!({ "level": "warning" }));
     conversation.send("tools/call", call(json!({})));
     assert_eq!(conversation.receive()["params"]["level"], "warning");
-    assert_eq!(text(&conversation.receive()["result"]), "connected to db");
+    assert_eq!(
+        Conversation::text_of(&conversation.receive()["result"]),
+        "connected to db"
+    );
 }
 
 #[test]
@@ -95,7 +99,10 @@ fn hooks() {
     for mut conversation in Conversation::each(example!("hooks")) {
         let call = json!({ "name": "add", "arguments": { "a": 1, "b": 2 } });
         for _ in 0..2 {
-            assert_eq!(text(&conversation.result("tools/call", call.clone())), "3");
+            assert_eq!(
+                Conversation::text_of(&conversation.result("tools/call", call.clone())),
+                "3"
+            );
         }
         let refused = conversation.ask("tools/call", call);
         assert_eq!(refused["error"]["code"], -31_000);
@@ -121,28 +128,6 @@ fn metrics() {
     }
 }
 
-#[test]
-fn spans() {
-    let traceparent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
-    for mut conversation in Conversation::each(example!("spans")) {
-        let call = json!({ "name": "lookup", "arguments": { "key": "a" }, "_meta": { "traceparent": traceparent } });
-        assert_eq!(
-            text(&conversation.result("tools/call", call)),
-            "the value of a"
-        );
-        let told = conversation.end();
-        let line = told
-            .iter()
-            .find(|line| line.contains("asking the database"));
-        let line = line.unwrap_or_else(|| panic!("{told:?}"));
-        assert!(
-            line.contains(&format!("traceparent=\"{traceparent}\"")),
-            "{line}"
-        );
-        assert!(line.contains("client=\"tests\""), "{line}");
-    }
-}
-
 /// It has no peer: it is the whole program.
 #[test]
 fn memory() {
@@ -155,7 +140,12 @@ fn memory() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"));
     let answers: Vec<(Value, String)> = answers
-        .map(|answer: Value| (answer["id"].clone(), text(&answer["result"])))
+        .map(|answer: Value| {
+            (
+                answer["id"].clone(),
+                Conversation::text_of(&answer["result"]),
+            )
+        })
         .collect();
     let expected = [(json!(2), "5".to_owned()), (json!(1), "at last".to_owned())];
     assert_eq!(answers, expected);
@@ -168,7 +158,7 @@ fn own_loop() {
         assert_eq!(conversation.text("add", json!({ "a": 2, "b": 3 })), "5");
         let answer = conversation.receive();
         assert_eq!(
-            (&answer["id"], text(&answer["result"])),
+            (&answer["id"], Conversation::text_of(&answer["result"])),
             (&json!(wait), "waited".to_owned())
         );
         // Longer than what is read at once.

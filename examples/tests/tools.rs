@@ -1,8 +1,7 @@
 //! Tools: what they take, what they answer, what clients see of them.
 
 use serde_json::{Value, json};
-
-use crate::conversation::{Conversation, LEGACY, MODERN, example};
+use tightwire_tests::Conversation;
 
 #[test]
 fn smallest() {
@@ -15,7 +14,7 @@ fn smallest() {
 
 #[test]
 fn arguments() {
-    let mut conversation = Conversation::start(example!("arguments"), MODERN);
+    let mut conversation = Conversation::start(example!("arguments"), Conversation::MODERN);
     let tools = conversation.list("tools/list", "tools");
     let properties = &tools[0]["inputSchema"]["properties"];
     assert_eq!(properties["speed"]["enum"], json!(["standard", "express"]));
@@ -175,7 +174,7 @@ fn described() {
             json!({ "audience": ["user"], "priority": 0.3 })
         );
     }
-    let mut conversation = Conversation::start(example!("described"), MODERN);
+    let mut conversation = Conversation::start(example!("described"), Conversation::MODERN);
     let mut answer = conversation.ask("server/discover", json!({}));
     let info = answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"].take();
     assert_eq!(info["websiteUrl"], "https://files.example");
@@ -208,19 +207,6 @@ fn without_macros() {
 }
 
 #[test]
-fn full_schema() {
-    for mut conversation in Conversation::each(example!("full_schema")) {
-        let journey = json!({ "from": "Bern", "to": "Roma", "class": 2 });
-        assert_eq!(conversation.text("book", journey), "booked");
-        let unexpected = json!({ "from": "Bern", "to": "Roma", "seat": "window" });
-        let error = conversation.tool_error("book", unexpected);
-        assert!(error.contains("seat"), "{error}");
-        let missing = conversation.tool_error("book", json!({ "from": "Bern" }));
-        assert!(missing.contains("to"), "{missing}");
-    }
-}
-
-#[test]
 fn app() {
     let ui = json!({ "mimeTypes": ["text/html;profile=mcp-app"] });
     let capabilities = json!({ "extensions": { "io.modelcontextprotocol/ui": ui } });
@@ -248,7 +234,7 @@ fn app() {
         );
         assert_eq!(page["_meta"]["ui"]["prefersBorder"], true);
     }
-    let mut plain = Conversation::start(example!("app"), LEGACY);
+    let mut plain = Conversation::start(example!("app"), Conversation::LEGACY);
     plain.call("votes", json!({}));
     assert!(plain.next_error().ends_with("false"));
 }
@@ -264,7 +250,7 @@ fn extension() {
         let error = conversation.ask("measuring/distance", json!({ "from": "Bern" }));
         assert_eq!(error["error"]["code"], -32602);
     }
-    let mut conversation = Conversation::start(example!("extension"), MODERN);
+    let mut conversation = Conversation::start(example!("extension"), Conversation::MODERN);
     let mut answer = conversation.ask("server/discover", json!({}));
     let declared = answer["result"]["capabilities"]["extensions"].take();
     assert_eq!(declared, json!({ NAME: { "unit": "km" } }));

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-
-use crate::conversation::{Conversation, example, result, text};
+use tightwire_tests::Conversation;
 
 #[test]
 fn blocking() {
@@ -22,13 +21,19 @@ fn blocking() {
         }
         let answer = conversation.receive();
         assert_eq!(answer["id"], id);
-        assert_eq!(text(&result(answer)), "2 documents are indexed");
+        assert_eq!(
+            Conversation::text_of(&Conversation::result_of(answer)),
+            "2 documents are indexed"
+        );
 
         // Another is served meanwhile; the slow one ends early when it is cancelled.
         let slow = conversation.send("tools/call", params(600, 100));
         assert_eq!(conversation.receive()["params"]["progress"], 1);
         conversation.send("tools/call", json!({ "name": "ping" }));
-        assert_eq!(text(&result(conversation.receive_answer())), "pong");
+        assert_eq!(
+            Conversation::text_of(&Conversation::result_of(conversation.receive_answer())),
+            "pong"
+        );
         conversation.notify("notifications/cancelled", &json!({ "requestId": slow }));
         let told = conversation.next_error();
         assert!(told.starts_with("cancelled after "), "{told}");
@@ -39,34 +44,16 @@ fn blocking() {
 }
 
 #[test]
-fn asynchronous() {
-    for mut conversation in Conversation::each(example!("asynchronous")) {
-        assert_eq!(
-            conversation.text("lookup", json!({ "key": "a" })),
-            "the value of a"
-        );
-        let start = Instant::now();
-        let call = json!({ "name": "lookup", "arguments": { "key": "b", "ms": 60_000 } });
-        let slow = conversation.send("tools/call", call);
-        assert_eq!(
-            conversation.text("lookup", json!({ "key": "c" })),
-            "the value of c"
-        );
-        conversation.notify("notifications/cancelled", &json!({ "requestId": slow }));
-        assert!(conversation.is_silent());
-        conversation.end();
-        assert!(start.elapsed() < Duration::from_secs(20));
-    }
-}
-
-#[test]
 fn deferred() {
     for mut conversation in Conversation::each(example!("deferred")) {
         let remind = conversation.send("tools/call", json!({ "name": "remind" }));
         assert_eq!(conversation.text("square", json!({ "number": 12 })), "144");
         let answer = conversation.receive();
         assert_eq!(answer["id"], remind);
-        assert_eq!(text(&result(answer)), "It is time.");
+        assert_eq!(
+            Conversation::text_of(&Conversation::result_of(answer)),
+            "It is time."
+        );
     }
 }
 
@@ -108,7 +95,7 @@ fn tasks() {
         update["inputResponses"] = json!({ "publish": publish });
         conversation.result("tasks/update", update);
         let state = get(&mut conversation, &task, "completed");
-        assert_eq!(text(&state["result"]), "published");
+        assert_eq!(Conversation::text_of(&state["result"]), "published");
 
         let slow = json!({ "name": "train", "arguments": { "epochs": 1, "ms": 60_000 } });
         let answer = conversation.ask("tools/call", slow);

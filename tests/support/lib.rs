@@ -5,10 +5,12 @@
 //! - [`Stepped`]: the same with a clock that the test moves.
 //! - [`Held`]: a tool whose calls wait until the test answers them.
 //! - [`Script`]: a server process; a test sends lines and waits for answers.
+//! - [`Conversation`]: with a server process, in either era.
 //! - [`Tap`]: what a server writes is valid against the schema of its revision; all of these have
 //!   one.
 //! - [`Process`]: the process alone, with the streams that a test gives it.
 
+mod conversation;
 mod held;
 mod pair;
 mod process;
@@ -18,6 +20,7 @@ mod stepped;
 mod tap;
 mod told;
 
+pub use conversation::Conversation;
 pub use held::Held;
 pub use pair::Pair;
 pub use process::Process;
