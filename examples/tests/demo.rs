@@ -9,8 +9,8 @@ use std::{
 use serde_json::{Value, json};
 
 #[test]
-fn demo() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/requests.jsonl");
+fn the_demo_answers_the_requests() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/requests.jsonl");
     let requests = File::open(path).expect("the requests are there");
     let Output {
         status,
