@@ -12,7 +12,6 @@ mod definitions;
 mod described;
 mod elsewhere;
 mod ending;
-mod examples;
 mod extensions;
 mod faults;
 mod features;

@@ -17,18 +17,26 @@
 //! }
 //! ```
 //!
-//! - [`macro@tool`], [`macro@prompt`] and [`macro@resource`] make functions what is served,
-//!   [`macro@tools`] the methods of a state. All that they do can be written without them.
-//! - [`Server`] is the builder; [`Tool`], [`Resource`], [`ResourceTemplate`] and [`Prompt`] are
-//!   what it serves.
-//! - A tool's function gets a [`Call`], borrowed from the receive buffer, and a [`Reply`] that is
-//!   used up once: answered, deferred to a [`Ticket`], or continued after a delay.
-//! - A [`Handle`] adds and removes tools, resources and prompts while the server serves.
-//! - [`ServerConnection`] is the protocol as a state machine without I/O, to be embedded in a loop
-//!   of one's own; [`Memory`] drives one in memory, and shows how.
-//! - [`Server::serve_stdio`] serves one client; `serve_unix`, `serve_tcp` and `Listener` serve many, on
-//!   Unix.
-//! - [`Limits`] holds every bound.
+//! What is where:
+//!
+//! | for | see |
+//! | --- | --- |
+//! | functions as tools, prompts and resources | [`macro@tool`], [`macro@prompt`], [`macro@resource`]; [`macro@tools`] for the methods of a state |
+//! | the same without macros | [`Tool`], [`Prompt`], [`Resource`], [`ResourceTemplate`]; [`Call`] and [`Reply`] |
+//! | what a function may return | [`IntoReply`]: [`Content`], [`Json`]; [`IntoMessages`], [`IntoContents`] |
+//! | putting a server together | [`Server`], [`Limits`], [`Files`] |
+//! | who asks, progress, logging, cancellation | [`Context`] |
+//! | asking the user, the client's model, for roots | [`Context::ask`], [`Inputs`] |
+//! | answering later | [`Reply::defer`] and [`Ticket`], [`Reply::after`], [`Tool::blocking`], [`Tool::asynchronous`], [`Tool::task`] |
+//! | completion of arguments | [`Complete`], [`Completion`] |
+//! | changes while serving | [`Handle`] |
+//! | metrics, limits of rate, traces | [`Hook`], [`Metrics`] |
+//! | extensions, and methods of one's own | [`Server::extension`], [`ExtensionMethod`] |
+//! | schemas that the built-in check refuses | [`schema`], [`Server::schema_compiler`] |
+//! | serving one client, or many | [`Server::serve_stdio`]; on Unix `Server::serve_unix`, `Server::serve_tcp`, `Listener` |
+//! | embedding | [`FrozenServer`], [`Memory`], [`ServerConnection`] |
+//!
+//! The folder `examples` of the repository has a small program for each of these.
 
 #![forbid(unsafe_code)]
 

@@ -5,11 +5,13 @@
 //! - [`Stepped`]: the same with a clock that the test moves.
 //! - [`Held`]: a tool whose calls wait until the test answers them.
 //! - [`Script`]: a server process; a test sends lines and waits for answers.
+//! - [`Conversation`]: with a server process, in either era.
 //! - [`Tap`]: what a server writes is valid against the schema of its revision; all of these have
 //!   one.
 //! - [`Listening`]: a server process on a socket, and [`Client`]: one of those who connect to it.
 //! - [`Process`]: the process alone, with the streams that a test gives it.
 
+mod conversation;
 mod held;
 mod listening;
 mod pair;
@@ -20,6 +22,7 @@ mod stepped;
 mod tap;
 mod told;
 
+pub use conversation::Conversation;
 pub use held::Held;
 pub use listening::{Client, Listening};
 pub use pair::Pair;

@@ -6,73 +6,71 @@
 
 use std::time::Duration;
 
-use tightwire::{
-    Call, Prompt, Reply, Resource, ResourceTemplate, Server, Tool, schemars::JsonSchema,
-    serde::Deserialize,
-};
+use tightwire::{Call, Reply, Server, Tool, prompt, resource, tool};
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(crate = "tightwire::serde")]
-#[schemars(crate = "tightwire::schemars")]
-struct Add {
+/// Add two numbers
+#[tool]
+fn add(
     /// The first number.
     a: f64,
     /// The second number.
     b: f64,
+) -> f64 {
+    a + b
+}
+
+/// Say it back
+#[tool] // The text is borrowed from the receive buffer, and nothing is allocated.
+fn echo(message: &str) -> &str {
+    message
+}
+
+/// Always fail
+#[tool] // A tool execution error: something for the model to act on.
+fn boom() -> Result<(), &'static str> {
+    Err("city not found")
+}
+
+/// A greeting to everyone
+#[resource(uri = "demo://greeting", mime_type = "text/plain")]
+fn greeting() -> &'static str {
+    "Hello, world!"
+}
+
+/// A greeting to someone
+#[resource(
+    uri = "greeting://{name}",
+    name = "greeting by name",
+    mime_type = "text/plain"
+)]
+fn greeting_by_name(name: &str) -> String {
+    format!("Hello, {name}!")
+}
+
+/// Ask for a review of some code
+#[prompt]
+fn review(
+    /// The code to review
+    code: &str,
+) -> String {
+    format!("Please review this code:\n\n{code}")
 }
 
 fn main() -> tightwire::Result<()> {
     Server::new("demo", "1.0.0")
-        .tool_fn("add", "Add two numbers", |args: Add| args.a + args.b)
-        .tool(echo())
-        .tool(boom())
+        .tool(add)
+        .tool(echo)
+        .tool(boom)
         .tool(forecast())
         .tool(sleep())
-        .resource(
-            Resource::new("demo://greeting", "greeting", |_, reply| {
-                reply.text("Hello, world!");
-            })
-            .description("A greeting to everyone")
-            .mime_type("text/plain"),
-        )
-        .resource_template(
-            ResourceTemplate::new("greeting://{name}", "greeting by name", |read, reply| {
-                reply.text(format_args!("Hello, {}!", read.variable("name")));
-            })
-            .description("A greeting to someone")
-            .mime_type("text/plain"),
-        )
-        .prompt(
-            Prompt::new("review", |prompt, reply| {
-                let code = prompt.argument("code").unwrap_or_default();
-                reply.user_text(format_args!("Please review this code:\n\n{code}"));
-            })
-            .description("Ask for a review of some code")
-            .required("code", "The code to review"),
-        )
+        .resource(greeting)
+        .resource(greeting_by_name)
+        .prompt(review)
         .serve_stdio()
 }
 
-/// The raw form: the text is borrowed from the receive buffer, and nothing is allocated.
-fn echo() -> Tool {
-    Tool::new("echo", |call: Call<'_>, reply: Reply<'_>| {
-        let message = call.arguments().find("message");
-        reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
-    })
-    .description("Say it back")
-    .input_schema(
-        r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#,
-    )
-}
-
-/// A tool execution error: something for the model to act on.
-fn boom() -> Tool {
-    Tool::new("boom", |_: Call<'_>, reply: Reply<'_>| {
-        reply.error("city not found");
-    })
-    .description("Always fail")
-}
-
+/// The raw form, which the others are built on: a schema written by hand, and arguments as they
+/// came.
 fn forecast() -> Tool {
     Tool::new("forecast", |call: Call<'_>, reply: Reply<'_>| {
         let arguments = call.arguments();

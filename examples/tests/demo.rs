@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 #[test]
 fn the_demo_answers_the_requests() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/requests.jsonl");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/requests.jsonl");
     let requests = File::open(path).expect("the requests are there");
     let Output {
         status,
         stdout,
         stderr,
-    } = Command::new(env!("CARGO_BIN_EXE_demo_under_test"))
+    } = Command::new(env!("CARGO_BIN_EXE_demo"))
         .stdin(requests)
         .output()
         .expect("the demo starts");

@@ -1,0 +1,51 @@
+//! Calls that become tasks: they are answered with a handle at once, and the client asks later,
+//! from whatever connection, what has become of them.
+//!
+//! ```text
+//! cargo run -p how-to --bin tasks
+//! ```
+//!
+//! The extension `io.modelcontextprotocol/tasks`, for clients of 2026-07-28 that declare it. The
+//! others wait for the answer, as ever; the function is the same.
+
+use std::time::Duration;
+
+use tightwire::{
+    Ask, Context, Elicitation, Field, Inputs, IntoTool, Server, TaskOptions, TaskSupport, tool,
+};
+
+/// Train a model, and publish it if somebody agrees
+#[tool(blocking)]
+fn train(context: &Context<'_>, epochs: u32, #[default(20)] ms: u64) -> Result<String, Ask> {
+    // It is called once more when the answer is there: what is done already is kept.
+    if context.state().is_none() {
+        for epoch in 1..=epochs {
+            if context.wait_cancelled(Duration::from_millis(ms)) {
+                return Ok("cancelled".to_owned());
+            }
+            // The message is what the client is told with the status of the task.
+            let message = format!("epoch {epoch} of {epochs}");
+            context.progress(epoch.into(), Some(epochs.into()), Some(&message));
+        }
+        context.keep("trained");
+    }
+    let form = Elicitation::form("The model is trained. Publish it?")
+        .field("publish", Field::boolean().required());
+    let answers = context.ask(Inputs::new().elicit("publish", form))?;
+    let form = answers.elicited("publish").content();
+    let publish = form.and_then(|form| form.find("publish")?.as_bool());
+    Ok(match publish {
+        Some(true) => "published".to_owned(),
+        Some(false) | None => "kept".to_owned(),
+    })
+}
+
+fn main() -> tightwire::Result<()> {
+    let options = TaskOptions::new(TaskSupport::Optional)
+        .ttl(Duration::from_secs(3600))
+        .poll_interval(Duration::from_millis(100));
+    // Tasks are kept in memory; `Server::task_store` keeps them elsewhere.
+    Server::new("tasks", "1.0.0")
+        .tool(train.into_tool().task(options))
+        .serve_stdio()
+}
