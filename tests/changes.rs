@@ -345,3 +345,33 @@ fn lists(pair: &mut Pair) -> Vec<Value> {
         .map(|method| pair.ask(&modern(1, method, json!({}))))
         .into()
 }
+
+#[test]
+fn what_was_removed_may_panic_when_its_last_call_drops_it() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("on purpose");
+        }
+    }
+    let mut server = server();
+    let handle = server.handle();
+    let panics = Panics;
+    let last = Tool::new("last", move |_: Call<'_>, reply: Reply<'_>| {
+        let _ = &panics;
+        reply.text("done");
+    });
+    let mut stepped = Stepped::new(server.tool(last.blocking()));
+    stepped.send(&call(1, "last", &json!({})));
+    stepped.send(&call(2, "last", &json!({})));
+    let jobs: Vec<_> = std::iter::from_fn(|| stepped.connection().poll_job()).collect();
+    assert_eq!(jobs.len(), 2);
+    assert!(handle.remove_tool("last").unwrap());
+    assert_eq!(stepped.completed(), Vec::<Value>::new());
+    // Those jobs alone have it now.
+    for job in jobs {
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job.run()));
+        assert!(ran.is_ok());
+    }
+    assert_eq!(stepped.completed().len(), 2);
+}

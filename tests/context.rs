@@ -260,3 +260,35 @@ fn a_handler_knows_its_client_in_both_eras() {
         assert_eq!(said(&lines[0]), "2025-06-18 tests 1 false - false");
     }
 }
+
+#[test]
+fn notices_that_nobody_has_taken_yet_are_limited_in_their_bytes() {
+    let long = |call: Call<'_>, reply: Reply<'_>| {
+        let text = "x".repeat(1 << 20);
+        for step in 1..=50 {
+            call.context().progress(f64::from(step), None, Some(&text));
+        }
+        reply.text("done");
+    };
+    let mut stepped = Stepped::new(
+        server()
+            .tool(Tool::new("here", long))
+            .tool(Tool::new("elsewhere", long).blocking()),
+    );
+    for name in ["here", "elsewhere", "here"] {
+        let mut meta = modern_meta();
+        meta["progressToken"] = json!("token");
+        let params = json!({ "name": name, "_meta": meta });
+        let mut lines = stepped.send(&modern(1, "tools/call", params));
+        if let Some(job) = stepped.connection().poll_job() {
+            job.run();
+        }
+        lines.extend(stepped.completed());
+        assert_eq!(
+            lines.len(),
+            16,
+            "{name}: 15 that have a little more than a MiB"
+        );
+        assert_eq!(lines[15]["id"], 1);
+    }
+}

@@ -432,3 +432,30 @@ fn a_task_that_was_parked_before_goes_on() {
     let got = get(&mut server, &json!("gone"));
     assert_eq!(got["error"]["message"], "the tool is not there any more");
 }
+
+#[test]
+fn a_hook_before_a_task_may_ask_and_panic() {
+    struct Asks;
+    impl Hook for Asks {
+        fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+            assert!(context.client_info().version != Some("bad"), "on purpose");
+            context.ask(Inputs::new().roots("r"))?;
+            Ok(())
+        }
+    }
+    let done = Tool::new("done", |_: Call<'_>, reply: Reply<'_>| reply.text("done"));
+    let done = done.task(TaskSupport::Required);
+    let mut pair = Pair::new(server().hook(Asks).tool(done));
+    let mut meta = meta();
+    meta[CAPABILITIES]["roots"] = json!({});
+    let mut params = json!({ "name": "done", "_meta": meta });
+    let asked = pair.ask(&modern(1, "tools/call", params.clone()));
+    assert_eq!(asked["result"]["resultType"], "input_required");
+    params["inputResponses"] = json!({ "r": { "roots": [] } });
+    let made = pair.ask(&modern(2, "tools/call", params.clone()));
+    assert_eq!(made["result"]["resultType"], "task");
+    params["_meta"]["io.modelcontextprotocol/clientInfo"]["version"] = json!("bad");
+    let refused = refusal(&pair.ask(&modern(3, "tools/call", params)));
+    assert_eq!(refused.head(), (Some(json!(3)), -32603));
+    assert_eq!(refused.message, "the handler panicked");
+}

@@ -96,6 +96,13 @@ impl<T> PerfectMap<T> {
     pub(crate) fn get(&self, place: usize) -> Option<&T> {
         self.entries.get(place).map(|(_, value)| value)
     }
+
+    /// Takes out all entries.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = T> + use<T> {
+        self.slots.fill(FREE);
+        let entries = std::mem::take(&mut self.entries);
+        entries.into_iter().map(|(_, entry)| entry)
+    }
 }
 
 fn bucket(hash: u64, buckets: usize) -> usize {

@@ -18,7 +18,7 @@ use super::{
     ask::{Ask, Given, Stop},
     client::Client,
     registry::Registry,
-    ticket::{Cancellation, Completion, CompletionKind, Completions},
+    ticket::{Cancellation, Completion, CompletionKind, Completions, notice_fits},
 };
 use crate::{
     error::RpcError,
@@ -340,7 +340,9 @@ impl<'a> Context<'a> {
             None => {
                 let most = notices_max(self.registry, kind, Duration::ZERO);
                 let mut outbox = self.outbox();
-                if outbox.sent[kind as usize] < most {
+                if outbox.sent[kind as usize] < most
+                    && notice_fits(outbox.notices.len(), notice.len())
+                {
                     outbox.sent[kind as usize] += 1;
                     outbox.notices.extend_from_slice(&notice);
                 }

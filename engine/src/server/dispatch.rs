@@ -455,6 +455,26 @@ impl Core {
         out: &mut Vec<u8>,
         handler: impl FnOnce(&Context<'_>, Answer<'_>),
     ) {
+        let is_here = run.execution == Execution::Inline;
+        self.run_alone(serving, run, out, |context, answer| {
+            let hooks = &context.registry.hooks;
+            if hooks.is_empty() {
+                handler(context, answer);
+            } else {
+                hooks.run(context, answer, is_here, handler);
+            }
+        });
+    }
+
+    /// The same without the hooks around it.
+    #[inline]
+    pub(super) fn run_alone(
+        &mut self,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
+        out: &mut Vec<u8>,
+        handler: impl FnOnce(&Context<'_>, Answer<'_>),
+    ) {
         self.serial += 1;
         self.ran = Some(run.what);
         let start = out.len();
@@ -469,15 +489,7 @@ impl Core {
             outbox: Some(&self.outbox),
         };
         let context = self.context(serving, run);
-        let result = guard(|| {
-            let answer = Answer::new(out, answering, &mut outcome);
-            if self.registry.hooks.is_empty() {
-                handler(&context, answer);
-            } else {
-                let is_here = run.execution == Execution::Inline;
-                self.registry.hooks.run(&context, answer, is_here, handler);
-            }
-        });
+        let result = guard(|| handler(&context, Answer::new(out, answering, &mut outcome)));
         if let Err(message) = result {
             self.log_panic(run, &message);
         }

@@ -13,6 +13,7 @@ use super::{
     completion::{Completable, Completers},
     executor::Executor,
     extension::{self, Extension, ExtensionMethod, MethodEntry},
+    handler::guard,
     hook::Hooks,
     legacy, modern,
     output::OutputSchema,
@@ -70,6 +71,26 @@ pub(crate) struct Registry {
     pub(crate) tasks: Option<Arc<Tasks>>,
     /// Methods of the server's own.
     pub(crate) methods: PerfectMap<MethodEntry>,
+}
+
+impl Drop for Registry {
+    /// What was removed is dropped where the last call of it ends: on a thread of the pool, or in
+    /// the loop. A panic in the drop of what a user wrote is its own there.
+    fn drop(&mut self) {
+        drop_each(self.tools.take());
+        drop_each(self.resources.take());
+        drop_each(std::mem::take(&mut self.templates));
+        drop_each(self.prompts.take());
+        drop_each(self.methods.take());
+        drop_each([std::mem::take(&mut self.hooks)]);
+        drop_each(self.executor.take());
+    }
+}
+
+fn drop_each<T>(list: impl IntoIterator<Item = T>) {
+    for item in list {
+        let _ = guard(|| drop(item));
+    }
 }
 
 pub(crate) struct ToolEntry {

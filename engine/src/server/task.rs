@@ -18,7 +18,6 @@ use super::{
     excerpt,
     extension::Extension,
     handler::{Call, guard},
-    hook::Ending,
     job::Job,
     registry::{Parts, ToolEntry},
     reply::{Reply, begin_result},
@@ -205,17 +204,12 @@ impl Core {
         let Some(tasks) = &registry.tasks else {
             return Ok(false);
         };
-        let mut admitted = Ok(());
-        let asked = guard(|| admitted = registry.hooks.before(&self.context(serving, run)));
-        if let Err(message) = asked {
-            self.log_panic(run, &message);
-            admitted = Err(RpcError::internal("the handler panicked"));
+        if let Err(error) = self.before_task(serving, run) {
+            // A hook may ask the client, as before any other call.
+            self.run_alone(serving, run, out, |_, answer| answer.error(&error));
+            return Ok(true);
         }
         self.empty_outbox();
-        if let Err(error) = admitted {
-            self.finished.push(run.asked, Ending::Error(error.code()));
-            return Err(error);
-        }
         self.advance_tasks(serving.now);
         let record = self.record(options, serving, run);
         let start = tasks.create(record, tool.timeout, serving.now.unix_ms)?;
@@ -228,6 +222,19 @@ impl Core {
         record.write(&mut writer, &id);
         writer.raw(&registry.modern_end);
         Ok(true)
+    }
+
+    /// Asks the hooks whether a call may become a task.
+    fn before_task(&mut self, serving: &Serving<'_>, run: &Run<'_>) -> Result<(), RpcError> {
+        let mut admitted = Ok(());
+        let context = self.context(serving, run);
+        let result = guard(|| admitted = self.registry.hooks.before(&context));
+        if let Err(message) = result {
+            self.empty_outbox();
+            self.log_panic(run, &message);
+            return Err(RpcError::internal("the handler panicked"));
+        }
+        admitted
     }
 
     /// Forgets what was said of a request before there was a reply to it: else the next request would

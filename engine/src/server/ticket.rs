@@ -293,6 +293,8 @@ pub(crate) struct Completions {
     bytes: AtomicUsize,
     /// How many notifications are here.
     notices: AtomicUsize,
+    /// And how many bytes they have.
+    notice_bytes: AtomicUsize,
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Whether the calls are those of tasks, which no connection waits for.
     pub(super) for_tasks: bool,
@@ -333,10 +335,14 @@ impl Completions {
 
     /// Passes on a notification, unless so many wait that one more is one too many.
     pub(crate) fn push_notice(&self, notice: Completion) {
-        if self.notices.fetch_add(1, Ordering::Relaxed) < Self::NOTICES_MAX {
+        let bytes = notice.bytes();
+        let count = self.notices.fetch_add(1, Ordering::Relaxed);
+        let waiting = self.notice_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if count < Self::NOTICES_MAX && notice_fits(waiting, bytes) {
             self.push(notice);
         } else {
             self.notices.fetch_sub(1, Ordering::Relaxed);
+            self.notice_bytes.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
 
@@ -353,6 +359,8 @@ impl Completions {
     pub(crate) fn settle(&self, completion: &Completion) {
         if matches!(completion.kind, CompletionKind::Notice(..)) {
             self.notices.fetch_sub(1, Ordering::Relaxed);
+            self.notice_bytes
+                .fetch_sub(completion.bytes(), Ordering::Relaxed);
         }
         self.bytes.fetch_sub(completion.bytes(), Ordering::Relaxed);
     }
@@ -377,6 +385,13 @@ impl fmt::Debug for Completions {
             .field("ready", &self.ready)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether a notification may wait besides others that have so many bytes. A first one always may.
+pub(super) fn notice_fits(waiting: usize, bytes: usize) -> bool {
+    /// Far more than anybody reads.
+    const WAITING_MAX: usize = 16 << 20;
+    waiting == 0 || waiting.saturating_add(bytes) <= WAITING_MAX
 }
 
 /// Counts the memory of a job as long as it lives.
