@@ -91,6 +91,8 @@ impl Schema {
             return sink.problem(at, ProblemKind::Unexpected, || "is not allowed".to_owned());
         }
         for values in &node.values {
+            // A comparison is less than a step, but there may be thousands of values.
+            sink.steps().spend(values.len() / 8)?;
             if !values.iter().any(|constant| equals(value, constant)) {
                 sink.problem(at, ProblemKind::Value, || not_one_of(values))?;
             }

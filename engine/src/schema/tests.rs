@@ -307,6 +307,20 @@ fn items_of_long_arrays_are_compared_within_the_steps() {
 }
 
 #[test]
+fn values_of_long_enums_are_compared_within_the_steps() {
+    let names: Vec<String> = (0..2_000).map(|index| format!("\"v{index}\"")).collect();
+    let schema = |count: usize| format!(r#"{{"items":{{"enum":[{}]}}}}"#, names[..count].join(","));
+    let items = |count: usize, last: usize| format!("[{}1]", format!("\"v{last}\",").repeat(count));
+    let few = problems(&schema(500), &items(1_000, 499));
+    assert_eq!(few.len(), 1, "{few:?}");
+    assert!(few[0].starts_with("[1000]"), "{few:?}");
+    assert_eq!(
+        problems(&schema(2_000), &items(10_000, 1_999)),
+        [": is too complex to check"]
+    );
+}
+
+#[test]
 fn long_texts_are_matched_within_the_steps() {
     let schema = r#"{"items":{"pattern":"^[a-z]*$"}}"#;
     let text = |len: usize| format!(r#""{}""#, "a".repeat(len));

@@ -377,7 +377,7 @@ impl Core {
             status_message: None,
             created_unix_ms: now,
             updated_unix_ms: now,
-            ttl_ms: milliseconds(ttl),
+            ttl_ms: milliseconds(ttl).max(1),
             poll_interval_ms: milliseconds(options.poll_interval),
             request: request(run),
             answers: answers(&run.given),
