@@ -226,3 +226,11 @@ fn a_tool_that_comes_while_serving_may_have_tasks_and_they_outlive_it() {
     server.pass_ms(100);
     assert_eq!(status(&mut server, &id), "completed");
 }
+
+#[test]
+fn a_task_that_is_to_live_for_no_time_lives_for_a_moment() {
+    let options = TaskOptions::new(TaskSupport::Optional).ttl(Duration::ZERO);
+    let mut server = Stepped::new(server().tool(nap("short", 0).task(options)));
+    let id = task(&mut server, "short");
+    assert_eq!(get(&mut server, &id)["ttlMs"], 1);
+}
