@@ -4,7 +4,7 @@ use std::{process::Stdio, time::Duration};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tightwire_tests::{Exit, Process, Script, call};
+use tightwire_tests::{Exit, Process, Script, call, cancelled};
 
 const FAULTY: &str = env!("CARGO_BIN_EXE_faulty");
 
@@ -25,6 +25,20 @@ fn a_panic_costs_its_own_call_and_is_told_on_stderr() {
         assert!(told.contains("panicked"), "{tool}: {told}");
         assert_quiet_end(&script.finish(), AT_ONCE);
     }
+}
+
+#[test]
+fn a_slow_tool_delays_no_fast_one_and_can_be_cancelled() {
+    let mut script = Script::start(FAULTY);
+    // It takes a minute, if nobody stops it.
+    script.send(&call("slow", "wait", &json!({})));
+    for id in 0..1_000 {
+        let answer = script.ask(&call(id, "echo", &json!({ "message": "fast" })));
+        assert_eq!(answer["id"], id);
+        assert_eq!(answer["result"]["content"][0]["text"], "fast");
+    }
+    script.send(&cancelled("slow"));
+    assert_quiet_end(&script.finish(), AT_ONCE);
 }
 
 #[test]
@@ -227,11 +241,6 @@ fn hanging_calls() -> [String; 3] {
         call(2, "wait", &json!({})),
         call(3, "hold_blocking", &json!({ "ms": 60_000 })),
     ]
-}
-
-fn cancelled(id: u64) -> String {
-    let method = "notifications/cancelled";
-    json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": id } }).to_string()
 }
 
 /// Status 0, in time, and nothing but messages on stdout.
