@@ -6,7 +6,8 @@ use std::{borrow::Cow, fmt, io};
 use tightwire_codec::{ErrorCode, JsonWriter};
 
 /// What goes wrong around a server: in its definition, or in the world it runs in.
-#[derive(Debug)]
+///
+/// Its `Debug` is its `Display`, since that is what a `main` that returns it prints.
 #[non_exhaustive]
 pub enum Error {
     /// Two things of a kind have the same name.
@@ -121,6 +122,12 @@ impl fmt::Display for Error {
             ),
             Self::Io { doing, source } => write!(f, "{doing}: {source}"),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -242,5 +249,19 @@ pub(crate) fn one_line(json: String) -> String {
         json.replace(['\n', '\r'], " ")
     } else {
         json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_main_that_fails_says_why_in_words() {
+        let error = Error::Duplicate {
+            kind: "tool",
+            name: "add".to_owned(),
+        };
+        assert_eq!(format!("{error:?}"), "there are two tools named `add`");
     }
 }
