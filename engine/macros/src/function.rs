@@ -145,6 +145,32 @@ impl Function {
     }
 
     /// Whether it needs the state that it is a method of.
+    /// The statements that take the arguments from a request, each by `value`, and the call with
+    /// them.
+    pub(crate) fn taken(
+        &self,
+        place: &Place<'_>,
+        value: impl Fn(&Argument) -> TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let values = self.arguments().enumerate().map(|(index, argument)| {
+            let hidden = hidden(index);
+            let value = value(argument);
+            quote!(let #hidden = #value;)
+        });
+        let values = quote!(#(#values)*);
+        let names = (0..self.arguments().count()).map(|index| {
+            let hidden = hidden(index);
+            quote!(#hidden)
+        });
+        (values, self.call(place, &quote!(__request), names))
+    }
+
+    /// The state for a closure of its own, if the function is a method.
+    pub(crate) fn state(&self) -> Option<TokenStream> {
+        self.has_receiver()
+            .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);))
+    }
+
     pub(crate) fn has_receiver(&self) -> bool {
         self.parameters
             .iter()

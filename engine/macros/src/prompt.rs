@@ -13,7 +13,7 @@ use quote::{quote, quote_spanned};
 use syn::{Error, Result, spanned::Spanned};
 
 use crate::{
-    function::{Function, Place, Problems, hidden},
+    function::{Function, Place, Problems},
     parameter::Argument,
     text::{Form, Text, completers},
 };
@@ -38,30 +38,18 @@ pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream 
     let name = function.name();
     let setters = function.setters();
     let completers = completers(function);
-    let arguments: Vec<&Argument> = function.arguments().collect();
-    let declarations = arguments.iter().map(|argument| declaration(argument));
-    let values = arguments.iter().enumerate().map(|(index, argument)| {
-        let hidden = hidden(index);
-        let value = value(argument);
-        quote!(let #hidden = #value;)
-    });
-    let names = (0..arguments.len()).map(|index| {
-        let hidden = hidden(index);
-        quote!(#hidden)
-    });
-    let call = function.call(place, &quote!(__request), names);
+    let declarations = function.arguments().map(declaration);
+    let (values, call) = function.taken(place, value);
     let answer = quote_spanned! {function.returned.span()=>
         ::tightwire::IntoMessages::reply(#call, __reply)
     };
-    let state = function
-        .has_receiver()
-        .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);));
+    let state = function.state();
     quote!({
         #state
         ::tightwire::Prompt::new(
             #name,
             move |__request: ::tightwire::GetPrompt<'_>, __reply: ::tightwire::PromptReply<'_>| {
-                #(#values)*
+                #values
                 #answer
             },
         )
@@ -86,20 +74,13 @@ fn value(argument: &Argument) -> TokenStream {
     let name = &argument.name;
     let text = Text::of(&argument.ty);
     let found = quote!(__request.argument(#name));
-    let given = text
-        .form
-        .value(&quote!(__text), &quote!(::core::unreachable!()));
+    let given = text.value(&quote!(::core::unreachable!()));
     let missing = match (argument.default_value(), text.is_optional) {
         (Some(default), _) => default,
         (None, true) => quote!(::core::option::Option::None),
         (None, false) => text
             .form
             .value(&quote!(""), &quote!(::core::unreachable!())),
-    };
-    let given = if text.is_optional {
-        quote!(::core::option::Option::Some(#given))
-    } else {
-        given
     };
     quote! {
         match #found {

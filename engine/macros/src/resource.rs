@@ -11,7 +11,7 @@ use quote::{quote, quote_spanned};
 use syn::{Error, LitStr, Result, spanned::Spanned};
 
 use crate::{
-    function::{Function, Place, Problems, hidden},
+    function::{Function, Place, Problems},
     parameter::Argument,
     text::{Text, completers},
 };
@@ -57,36 +57,24 @@ pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream 
     let setters = function.setters();
     let completers = completers(function);
     let uri = &function.options.uri;
-    let arguments: Vec<&Argument> = function.arguments().collect();
     let is_template = uri.as_ref().is_some_and(|uri| uri.value().contains('{'));
     let definition = if is_template {
         quote!(::tightwire::ResourceTemplate)
     } else {
         quote!(::tightwire::Resource)
     };
-    let values = arguments.iter().enumerate().map(|(index, argument)| {
-        let hidden = hidden(index);
-        let value = value(argument);
-        quote!(let #hidden = #value;)
-    });
-    let names = (0..arguments.len()).map(|index| {
-        let hidden = hidden(index);
-        quote!(#hidden)
-    });
-    let call = function.call(place, &quote!(__request), names);
+    let (values, call) = function.taken(place, value);
     let answer = quote_spanned! {function.returned.span()=>
         ::tightwire::IntoContents::reply(#call, __reply)
     };
-    let state = function
-        .has_receiver()
-        .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);));
+    let state = function.state();
     quote!({
         #state
         #definition::new(
             #uri,
             #name,
             move |__request: ::tightwire::Read<'_>, __reply: ::tightwire::ReadReply<'_>| {
-                #(#values)*
+                #values
                 #answer
             },
         )
@@ -100,14 +88,7 @@ fn value(argument: &Argument) -> TokenStream {
     let name = &argument.name;
     let text = Text::of(&argument.ty);
     let found = quote!(__request.variable(#name));
-    let given = text
-        .form
-        .value(&quote!(__text), &quote!(return __reply.not_found()));
-    let given = if text.is_optional {
-        quote!(::core::option::Option::Some(#given))
-    } else {
-        given
-    };
+    let given = text.value(&quote!(return __reply.not_found()));
     let missing = match (argument.default_value(), text.is_optional) {
         (Some(default), _) => Some(default),
         (None, true) => Some(quote!(::core::option::Option::None)),

@@ -45,6 +45,17 @@ impl Text {
             form: Form::of(inner.as_ref().unwrap_or(ty)),
         }
     }
+
+    /// The value from `__text`, which is there; `refuse` is what to do with one that cannot be
+    /// parsed.
+    pub(crate) fn value(&self, refuse: &TokenStream) -> TokenStream {
+        let value = self.form.value(&quote!(__text), refuse);
+        if self.is_optional {
+            quote!(::core::option::Option::Some(#value))
+        } else {
+            value
+        }
+    }
 }
 
 impl Form {

@@ -75,7 +75,7 @@ fn plain(
             __reply.invalid_arguments(__call.name(), &__error)
         },
     );
-    let (state, _) = shared_state(function);
+    let state = function.state();
     quote!({
         #state
         ::tightwire::Tool::new(
@@ -110,25 +110,18 @@ fn asynchronous(
             __answer
         }},
     );
-    let (outer, inner) = shared_state(function);
+    // Part of the handler, and of a future of it.
+    let state = function.state();
     quote!({
-        #outer
+        #state
         ::tightwire::Tool::asynchronous(
             #name,
             move |__call: ::tightwire::Call<'_>| {
-                #inner
+                #state
                 ::std::boxed::Box::pin(async move { #body })
             },
         )
     })
-}
-
-/// What makes the state part of a handler, and of a future of it.
-fn shared_state(function: &Function) -> (Option<TokenStream>, Option<TokenStream>) {
-    let clone = function
-        .has_receiver()
-        .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);));
-    (clone.clone(), clone)
 }
 
 /// The type that the arguments are read into.
