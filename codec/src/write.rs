@@ -56,6 +56,21 @@ impl<'a> JsonWriter<'a> {
         self.out.push(b':');
     }
 
+    /// Appends items with commas between them.
+    #[inline]
+    pub fn items<T>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut write: impl FnMut(&mut Self, T),
+    ) {
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.raw(b",");
+            }
+            write(self, item);
+        }
+    }
+
     /// Appends a signed integer.
     #[inline]
     pub fn i64(&mut self, value: i64) {
@@ -215,7 +230,6 @@ const BLOCK_ESCAPED: usize = BLOCK * 6 + 8;
 /// A long text is looked at and copied piece by piece, each while the cache has it.
 fn escape(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
-    out.reserve(rest.len());
     while !rest.is_empty() {
         let (blocks, tail) = rest.as_chunks::<BLOCK>();
         let piece = &blocks[..blocks.len().min(PIECE_BLOCKS)];
@@ -281,6 +295,14 @@ mod tests {
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
         assert!(json.contains(r"\u0000") && json.contains(r"\b\t\n\u000b\f\r"));
         assert!(json.contains('\u{7f}') && json.contains('\u{85}'));
+    }
+
+    #[test]
+    fn items_have_commas_between_them() {
+        for (items, text) in [(&[][..], ""), (&[1], "1"), (&[1, 2, 3], "1,2,3")] {
+            let json = written(|writer| writer.items(items, |writer, item| writer.i64(*item)));
+            assert_eq!(json, text);
+        }
     }
 
     #[test]

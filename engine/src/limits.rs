@@ -105,8 +105,10 @@ impl Limits {
         Duration::from_millis(self.ask_ms_max)
     }
 
-    pub(crate) fn deferred_max(&self) -> Duration {
-        Duration::from_millis(self.deferred_ms_max)
+    /// How long an answer may be deferred, where a handler may have a limit of its own.
+    pub(crate) fn deferred_within(&self, own: Option<Duration>) -> Duration {
+        let max = Duration::from_millis(self.deferred_ms_max);
+        own.map_or(max, |own| own.min(max))
     }
 }
 

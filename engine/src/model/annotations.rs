@@ -75,10 +75,10 @@ impl Annotations {
         let mut members = Members::begin(writer);
         if !self.audience.is_empty() {
             let writer = members.key("audience");
-            for (index, role) in self.audience.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"[" });
+            writer.raw(b"[");
+            writer.items(self.audience.iter(), |writer, role| {
                 writer.string(role.as_str());
-            }
+            });
             writer.raw(b"]");
         }
         if let Some(priority) = self.priority {

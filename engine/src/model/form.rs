@@ -229,10 +229,9 @@ impl Field {
     pub fn default_texts<T: AsRef<str>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         self.default_json(|writer| {
             writer.raw(b"[");
-            for (index, text) in texts.into_iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
+            writer.items(texts, |writer, text| {
                 writer.string(text.as_ref());
-            }
+            });
             writer.raw(b"]");
         })
     }
@@ -400,10 +399,9 @@ fn write_options(
     let strings = |writer: &mut JsonWriter<'_>, name: &str, text: fn(&Choice) -> &str| {
         writer.key(name);
         writer.raw(b"[");
-        for (index, option) in options.iter().enumerate() {
-            writer.raw(if index > 0 { b"," } else { b"" });
+        writer.items(options.iter(), |writer, option| {
             writer.string(text(option));
-        }
+        });
         writer.raw(b"]");
     };
     let named = style == ChoiceStyle::Named
@@ -418,14 +416,13 @@ fn write_options(
     }
     writer.key(any);
     writer.raw(b"[");
-    for (index, option) in options.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
+    writer.items(options.iter(), |writer, option| {
         writer.raw(b"{\"const\":");
         writer.string(&option.value);
         writer.raw(b",\"title\":");
         writer.string(&option.title);
         writer.raw(b"}");
-    }
+    });
     writer.raw(b"]");
 }
 

@@ -64,10 +64,10 @@ impl Icon {
         optional(writer, "mimeType", self.mime_type.as_deref());
         if !self.sizes.is_empty() {
             writer.raw(b",\"sizes\":");
-            for (index, size) in self.sizes.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"[" });
+            writer.raw(b"[");
+            writer.items(self.sizes.iter(), |writer, size| {
                 writer.string(size);
-            }
+            });
             writer.raw(b"]");
         }
         let theme = self.theme.map(|theme| match theme {
@@ -85,9 +85,9 @@ pub(super) fn write_icons(writer: &mut JsonWriter<'_>, icons: &[Icon], version: 
         return;
     }
     writer.raw(b",\"icons\":");
-    for (index, icon) in icons.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"[" });
+    writer.raw(b"[");
+    writer.items(icons.iter(), |writer, icon| {
         icon.write(writer);
-    }
+    });
     writer.raw(b"]");
 }

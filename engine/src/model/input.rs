@@ -136,22 +136,19 @@ impl Elicitation {
 
     fn write_schema(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
         writer.raw(b"{\"type\":\"object\",\"properties\":{");
-        for (index, (name, field)) in self.fields.iter().enumerate() {
-            writer.raw(if index > 0 { b"," } else { b"" });
+        writer.items(self.fields.iter(), |writer, (name, field)| {
             writer.key(name);
             field.write(writer, version);
-        }
+        });
         writer.raw(b"}");
         let required = self.fields.iter().filter(|(_, field)| field.is_required());
-        let mut separator: &[u8] = b",\"required\":[";
-        let mut any = false;
-        for (name, _) in required {
-            writer.raw(separator);
-            writer.string(name);
-            separator = b",";
-            any = true;
+        let mut required = required.map(|(name, _)| name).peekable();
+        if required.peek().is_some() {
+            writer.raw(b",\"required\":[");
+            writer.items(required, |writer, name| writer.string(name));
+            writer.raw(b"]");
         }
-        writer.raw(if any { b"]}" } else { b"}" });
+        writer.raw(b"}");
     }
 }
 
@@ -329,7 +326,7 @@ impl Sampling {
 
     fn write(&self, writer: &mut JsonWriter<'_>) {
         writer.raw(b"{\"messages\":[");
-        raw_items(writer, &self.messages);
+        writer.items(&self.messages, |writer, json| writer.raw(json.as_bytes()));
         writer.raw(b"],\"maxTokens\":");
         writer.u64(self.tokens_max);
         super::optional(writer, "systemPrompt", self.system.as_deref());
@@ -339,10 +336,9 @@ impl Sampling {
         }
         if !self.stop.is_empty() {
             writer.raw(b",\"stopSequences\":[");
-            for (index, text) in self.stop.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
+            writer.items(self.stop.iter(), |writer, text| {
                 writer.string(text);
-            }
+            });
             writer.raw(b"]");
         }
         self.write_preferences(writer);
@@ -358,7 +354,7 @@ impl Sampling {
         }
         if !self.tools.is_empty() {
             writer.raw(b",\"tools\":[");
-            raw_items(writer, &self.tools);
+            writer.items(&self.tools, |writer, json| writer.raw(json.as_bytes()));
             writer.raw(b"]");
         }
         if let Some(choice) = self.tool_choice {
@@ -380,12 +376,11 @@ impl Sampling {
             return;
         }
         writer.raw(b",\"modelPreferences\":{\"hints\":[");
-        for (index, name) in self.hints.iter().enumerate() {
-            writer.raw(if index > 0 { b"," } else { b"" });
+        writer.items(self.hints.iter(), |writer, name| {
             writer.raw(b"{\"name\":");
             writer.string(name);
             writer.raw(b"}");
-        }
+        });
         writer.raw(b"]");
         for (name, priority) in priorities {
             if let Some(priority) = priority.filter(|value| value.is_finite()) {
@@ -576,13 +571,6 @@ fn check_action(answer: Object<'_>) -> Result<bool, String> {
         Some("accept") => Ok(true),
         Some("decline" | "cancel") => Ok(false),
         _ => Err(".action must be one of accept, decline, cancel".to_owned()),
-    }
-}
-
-fn raw_items(writer: &mut JsonWriter<'_>, items: &[String]) {
-    for (index, item) in items.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
-        writer.raw(item.as_bytes());
     }
 }
 

@@ -43,10 +43,9 @@ impl PromptDefinition {
         optional(writer, "description", self.description.as_deref());
         if !self.arguments.is_empty() {
             writer.raw(b",\"arguments\":[");
-            for (index, argument) in self.arguments.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
+            writer.items(self.arguments.iter(), |writer, argument| {
                 argument.write(writer, version);
-            }
+            });
             writer.raw(b"]");
         }
         write_icons(writer, &self.icons, version);

@@ -204,10 +204,9 @@ pub(crate) fn acknowledge(
         writer.raw(separator);
         writer.key(name);
         writer.raw(b"[");
-        for (index, string) in strings.iter().enumerate() {
-            writer.raw(if index > 0 { b"," } else { b"" });
+        writer.items(strings.iter(), |writer, string| {
             writer.string(string);
-        }
+        });
         writer.raw(b"]");
         separator = b",";
     }

@@ -194,11 +194,10 @@ impl TaskState {
 
 fn write_pairs(writer: &mut JsonWriter<'_>, pairs: &[(String, Arc<str>)]) {
     writer.raw(b"{");
-    for (index, (key, json)) in pairs.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
+    writer.items(pairs.iter(), |writer, (key, json)| {
         writer.key(key);
         writer.raw(json.as_bytes());
-    }
+    });
     writer.raw(b"}");
 }
 

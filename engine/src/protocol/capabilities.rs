@@ -94,25 +94,18 @@ impl ClientCapabilities {
             ),
             ("roots", self.roots, [("", false), ("", false)]),
         ];
+        let declared = groups.into_iter().filter(|(_, has, _)| *has);
         writer.raw(b"{");
-        let mut separator: &[u8] = b"";
-        for (name, has, parts) in groups {
-            if !has {
-                continue;
-            }
-            writer.raw(separator);
-            separator = b",";
+        writer.items(declared, |writer, (name, _, parts)| {
             writer.key(name);
             writer.raw(b"{");
-            let mut inner: &[u8] = b"";
-            for (part, _) in parts.iter().filter(|(_, has)| *has) {
-                writer.raw(inner);
-                inner = b",";
+            let parts = parts.into_iter().filter(|(_, has)| *has);
+            writer.items(parts, |writer, (part, _)| {
                 writer.key(part);
                 writer.raw(b"{}");
-            }
+            });
             writer.raw(b"}");
-        }
+        });
         writer.raw(b"}");
     }
 

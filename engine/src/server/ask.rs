@@ -25,7 +25,7 @@ use tightwire_codec::{JsonWriter, Number, Object, Value};
 
 use super::{
     context::Context,
-    seal::{Binding, bind},
+    seal::{Binding, PRINCIPAL, bind},
 };
 use crate::{
     error::RpcError,
@@ -325,15 +325,12 @@ impl<'a> Context<'a> {
         let mut payload = Vec::new();
         let mut writer = JsonWriter::new(&mut payload);
         writer.raw(b"{\"answers\":{");
-        let mut separator: &[u8] = b"";
-        for key in &outbox.used {
-            if let Some(answer) = self.given.answer(key) {
-                writer.raw(separator);
-                separator = b",";
-                writer.key(key);
-                writer.value(answer);
-            }
-        }
+        let known = outbox.used.iter();
+        let known = known.filter_map(|key| Some((key, self.given.answer(key)?)));
+        writer.items(known, |writer, (key, answer)| {
+            writer.key(key);
+            writer.value(answer);
+        });
         writer.raw(b"}");
         if let Some(state) = state {
             writer.raw(b",\"state\":");
@@ -357,7 +354,12 @@ impl<'a> Context<'a> {
 
     fn binding(&self) -> Binding {
         let request = &self.request;
-        bind("", request.method.as_str(), request.name, request.arguments)
+        bind(
+            PRINCIPAL,
+            request.method.as_str(),
+            request.name,
+            request.arguments,
+        )
     }
 
     /// The request's parameters, to serve it again.
@@ -480,13 +482,12 @@ impl InputRequired {
     /// Writes the members of an `InputRequiredResult`, without the braces.
     pub(crate) fn write(&self, writer: &mut JsonWriter<'_>) {
         writer.raw(b"\"inputRequests\":{");
-        for (index, (key, input)) in self.inputs.iter().enumerate() {
-            writer.raw(if index > 0 { b"," } else { b"" });
+        writer.items(self.inputs.iter(), |writer, (key, input)| {
             writer.key(key);
             writer.raw(b"{");
             input.write(writer, ProtocolVersion::LATEST);
             writer.raw(b"}");
-        }
+        });
         writer.raw(b"}");
         if let Some(state) = &self.state {
             writer.raw(b",\"requestState\":");
@@ -503,10 +504,9 @@ impl InputRequired {
 /// Writes an object's members in their order.
 pub(crate) fn write_object(writer: &mut JsonWriter<'_>, object: Object<'_>) {
     writer.raw(b"{");
-    for (index, (key, value)) in object.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
+    writer.items(object.iter(), |writer, (key, value)| {
         writer.key(key);
         writer.value(value);
-    }
+    });
     writer.raw(b"}");
 }

@@ -112,10 +112,9 @@ impl Completion {
     fn answer(&self, answer: Answer<'_>) {
         answer.result(|writer| {
             writer.raw(b"\"completion\":{\"values\":[");
-            for (index, value) in self.values.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
+            writer.items(self.values.iter(), |writer, value| {
                 writer.string(value);
-            }
+            });
             writer.raw(b"]");
             if let Some(total) = self.total {
                 writer.raw(b",\"total\":");

@@ -89,10 +89,9 @@ impl Reply<'_> {
 /// Writes `"content":[` and the contents.
 fn write_contents(writer: &mut JsonWriter<'_>, contents: &[Content], version: ProtocolVersion) {
     writer.raw(b"\"content\":[");
-    for (index, content) in contents.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
+    writer.items(contents.iter().enumerate(), |writer, (index, content)| {
         content.write(writer, version, index);
-    }
+    });
 }
 
 /// -32603, for a `_meta` that is no object.

@@ -11,7 +11,7 @@ use super::{
     hook::{Ending, Finished},
     question::{Asking, take_back_questions},
     registry::Registry,
-    reply::{Answer, Answering, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
+    reply::{Answer, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
     ticket::{Cancellation, Completion, CompletionKind},
 };
 use crate::{
@@ -197,6 +197,11 @@ impl Core {
                 return self.ask_client(*required, serving, out);
             }
         };
+        self.wait(serving, expires, what);
+    }
+
+    /// Has a request wait.
+    pub(super) fn wait(&mut self, serving: &Serving<'_>, expires: Duration, what: Awaited) {
         let waiting = Waiting::new(serving, &self.registry, expires, what);
         self.pending.insert(Entry {
             id: IdBuf::new(&serving.id),
@@ -252,15 +257,7 @@ impl Core {
         self.ran = Some(Ran::Delayed);
         let start = out.len();
         let mut outcome = Outcome::Answered(UNANSWERED);
-        let answering = Answering {
-            id: serving.id,
-            version: serving.version,
-            serial: self.serial,
-            registry: &self.registry,
-            completions: &self.completions,
-            cancellation: cancellation.as_ref(),
-            outbox: None,
-        };
+        let answering = self.answering(&serving, cancellation.as_ref(), None);
         let result = guard(|| then(Reply::new(Answer::new(out, answering, &mut outcome))));
         if let Err(message) = result {
             self.log

@@ -1,7 +1,7 @@
 //! What each method does with an admitted request.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -11,7 +11,7 @@ use super::{
     ask::Given,
     batch::BatchKey,
     connection::{Core, Now},
-    context::{Asked, Context},
+    context::{Asked, Context, Outbox},
     excerpt,
     handler::{Call, guard},
     hook::metered_name,
@@ -21,7 +21,8 @@ use super::{
     prompt::check_arguments,
     reply::{Answer, Answering, Outcome, Reply, UNANSWERED, begin_result},
     resource::not_found,
-    seal::bind,
+    seal::{PRINCIPAL, bind},
+    ticket::Cancellation,
     tool::{Execution, Function},
 };
 use crate::{
@@ -200,20 +201,33 @@ impl Core {
             }
         };
         let responses = optional_object(params.input_responses, "inputResponses")?;
-        let Some(mut payload) = payload else {
+        let Some(payload) = payload else {
             let given = Given::read(responses, None);
             return self.serve(params, serving, given, out);
         };
-        let len = payload.len();
-        payload.resize(len + LINE_PADDING, 0);
+        self.with_kept(payload, |core, payload| {
+            let given = Given::read(responses, Some(payload));
+            core.serve(params, serving, given, out)
+        })
+    }
+
+    /// Reads an object again that was kept as JSON, or travelled through the client sealed.
+    pub(super) fn with_kept(
+        &mut self,
+        mut json: Vec<u8>,
+        serve: impl FnOnce(&mut Self, Object<'_>) -> Result<(), RpcError>,
+    ) -> Result<(), RpcError> {
+        let unreadable = || RpcError::internal("what was kept could not be read again");
+        let len = json.len();
+        json.resize(len + LINE_PADDING, 0);
         let mut parser = Parser::new(ParserLimits {
+            // Parts of a line that was admitted stand deeper in it.
             nesting_max: self.registry.limits.nesting_max.saturating_add(2),
             values_max: usize::MAX,
         });
-        let mut line = Line::padded(&mut payload, len).ok_or_else(unreadable_state)?;
-        let document = parser.parse(&mut line).map_err(|_| unreadable_state())?;
-        let given = Given::read(responses, document.root().as_object());
-        self.serve(params, serving, given, out)
+        let mut line = Line::padded(&mut json, len).ok_or_else(unreadable)?;
+        let document = parser.parse(&mut line).map_err(|_| unreadable())?;
+        serve(self, document.root().as_object().unwrap_or(Object::EMPTY))
     }
 
     /// The payload of the request's state.
@@ -230,7 +244,7 @@ impl Core {
             Method::ResourcesRead => required_str(params.uri, "uri")?,
             _ => required_str(params.name, "name")?,
         };
-        let binding = bind("", serving.method.as_str(), name, params.arguments);
+        let binding = bind(PRINCIPAL, serving.method.as_str(), name, params.arguments);
         let now = serving.now.unix_ms;
         self.registry.seal.open(state, &binding, now).map(Some)
     }
@@ -264,10 +278,7 @@ impl Core {
         let arguments = params.arguments.unwrap_or(Value::EMPTY_OBJECT);
         let registry = Arc::clone(&self.registry);
         let Some((place, tool)) = registry.tools.find(name) else {
-            return Err(RpcError::invalid_params(format!(
-                "Unknown tool: {}",
-                excerpt(name)
-            )));
+            return Err(unknown("Unknown tool: ", name));
         };
         self.check_room(&serving.id, tool.execution != Execution::Inline)?;
         let run = Run {
@@ -377,10 +388,7 @@ impl Core {
         let arguments = optional_object(params.arguments, "arguments")?.unwrap_or(Object::EMPTY);
         let registry = Arc::clone(&self.registry);
         let Some((place, prompt)) = registry.prompts.find(name) else {
-            return Err(RpcError::invalid_params(format!(
-                "Unknown prompt: {}",
-                excerpt(name)
-            )));
+            return Err(unknown("Unknown prompt: ", name));
         };
         check_arguments(&prompt.definition, arguments)?;
         self.check_room(&serving.id, prompt.execution != Execution::Inline)?;
@@ -479,15 +487,7 @@ impl Core {
         self.ran = Some(run.what);
         let start = out.len();
         let mut outcome = Outcome::Answered(UNANSWERED);
-        let answering = Answering {
-            id: serving.id,
-            version: serving.version,
-            serial: self.serial,
-            registry: &self.registry,
-            completions: &self.completions,
-            cancellation: None,
-            outbox: Some(&self.outbox),
-        };
+        let answering = self.answering(serving, None, Some(&self.outbox));
         let context = self.context(serving, run);
         let result = guard(|| handler(&context, Answer::new(out, answering, &mut outcome)));
         if let Err(message) = result {
@@ -509,16 +509,32 @@ impl Core {
             }
             return;
         }
-        let deferred_max = self.registry.limits.deferred_max();
-        let timeout = run
-            .timeout
-            .map_or(deferred_max, |own| own.min(deferred_max));
+        let timeout = self.registry.limits.deferred_within(run.timeout);
         let expires = serving.now.monotonic.saturating_add(timeout);
         let serving = Serving {
             name: metered_name(serving.method, run.asked.name),
             ..*serving
         };
         self.settle(outcome, &serving, expires, None, start, out);
+    }
+
+    /// What the reply to a request that is served now needs to know of it.
+    #[inline]
+    pub(super) fn answering<'a>(
+        &'a self,
+        serving: &Serving<'a>,
+        cancellation: Option<&'a Cancellation>,
+        outbox: Option<&'a Mutex<Outbox>>,
+    ) -> Answering<'a> {
+        Answering {
+            id: serving.id,
+            version: serving.version,
+            serial: self.serial,
+            registry: &self.registry,
+            completions: &self.completions,
+            cancellation,
+            outbox,
+        }
     }
 
     /// What a handler in the loop is handed.
@@ -620,8 +636,8 @@ fn list(
     Ok(())
 }
 
-fn unreadable_state() -> RpcError {
-    RpcError::internal("the state of the request could not be read again")
+fn unknown(what: &str, name: &str) -> RpcError {
+    RpcError::invalid_params([what, &excerpt(name)].concat())
 }
 
 fn no_feature(name: &str) -> RpcError {

@@ -385,11 +385,10 @@ pub(super) fn capabilities(parts: &Parts, features: Features, version: ProtocolV
         "extensions"
     });
     writer.raw(b"{");
-    for (index, extension) in declared.enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
+    writer.items(declared, |writer, extension| {
         writer.key(&extension.identifier);
         writer.raw(extension.settings.as_bytes());
-    }
+    });
     writer.raw(b"}}");
     bytes
 }

@@ -13,14 +13,14 @@ use tightwire_codec::{JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimi
 use super::{
     ask::{Given, write_object},
     client::Client,
-    context::{Asked, Context, Remote},
+    context::{Asked, Context, Outbox, Remote},
     executor::BoxFuture,
     handler::{Call, guard},
     prompt::{GetPrompt, PromptReply},
     registry::Registry,
     reply::{Answer, Reply},
     resource::{Read, ReadReply},
-    ticket::{Completion, CompletionKind, JobBytes, Ticket, lock},
+    ticket::{Cancellation, Completion, CompletionKind, Completions, JobBytes, Ticket, lock},
     tool::Function,
 };
 use crate::{
@@ -33,20 +33,32 @@ use crate::{
 /// Dropped instead, it answers -32603.
 pub struct Job {
     registry: Arc<Registry>,
-    client: Arc<Client>,
     target: Target,
-    version: ProtocolVersion,
-    method: Method,
-    unix_ms: u64,
+    head: Head,
     /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…,"progress":…}` and the padding after it.
     line: Vec<u8>,
     len: usize,
     ticket: Ticket,
-    /// Whether it runs in the loop after all, where it must not wait.
-    in_loop: bool,
-    /// How long the call may take, from when it came.
-    time_limit: Option<Duration>,
     _bytes: JobBytes,
+}
+
+/// What a request is, besides its members.
+struct Head {
+    version: ProtocolVersion,
+    method: Method,
+    unix_ms: u64,
+    client: Arc<Client>,
+    /// Whether it is served in the loop after all, where its handler must not wait.
+    in_loop: bool,
+    /// How long it may take, from when it came.
+    time_limit: Option<Duration>,
+}
+
+/// The way from a handler back to the loop.
+struct Way {
+    serial: u64,
+    completions: Arc<Completions>,
+    cancellation: Cancellation,
 }
 
 /// Which handler is to run, by its place in its table.
@@ -70,9 +82,8 @@ impl Job {
     ) -> Self {
         let mut call = Vec::new();
         write_request(&mut JsonWriter::new(&mut call), context);
-        let client = Arc::clone(client);
-        let head = (context.version, context.request.method, context.unix_ms);
-        Self::with_call(registry, client, target, head, call, ticket)
+        let head = Head::of(context, client, own_limit(registry, target));
+        Self::with_call(registry, target, head, call, ticket)
     }
 
     /// A request for a method of the server's own.
@@ -95,9 +106,8 @@ impl Job {
             write_object(&mut writer, meta);
         }
         writer.raw(b"}");
-        let client = Arc::clone(client);
-        let head = (context.version, context.request.method, context.unix_ms);
-        Self::with_call(registry, client, Target::Method(place), head, call, ticket)
+        let head = Head::of(context, client, None);
+        Self::with_call(registry, Target::Method(place), head, call, ticket)
     }
 
     /// The call of a tool that has become a task, with its parameters as they are kept.
@@ -109,20 +119,22 @@ impl Job {
         in_loop: bool,
         ticket: Ticket,
     ) -> Self {
-        let client = Arc::new(Client::unknown());
-        let head = (ProtocolVersion::LATEST, Method::ToolsCall, unix_ms);
-        Self {
+        let target = Target::Tool(place);
+        let head = Head {
+            version: ProtocolVersion::LATEST,
+            method: Method::ToolsCall,
+            unix_ms,
+            client: Arc::new(Client::unknown()),
             in_loop,
-            time_limit: own_limit(registry, Target::Tool(place)),
-            ..Self::with_call(registry, client, Target::Tool(place), head, call, ticket)
-        }
+            time_limit: own_limit(registry, target),
+        };
+        Self::with_call(registry, target, head, call, ticket)
     }
 
     fn with_call(
         registry: &Arc<Registry>,
-        client: Arc<Client>,
         target: Target,
-        (version, method, unix_ms): (ProtocolVersion, Method, u64),
+        head: Head,
         mut call: Vec<u8>,
         ticket: Ticket,
     ) -> Self {
@@ -131,19 +143,11 @@ impl Job {
         Self {
             _bytes: JobBytes::new(ticket.completions(), call.len()),
             registry: Arc::clone(registry),
-            client,
             target,
-            version,
-            method,
-            unix_ms,
+            head,
             line: call,
             len,
             ticket,
-            in_loop: false,
-            time_limit: own_limit(registry, target)
-                .into_iter()
-                .chain([registry.limits.deferred_max()])
-                .min(),
         }
     }
 
@@ -163,26 +167,8 @@ impl Job {
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
         let outbox = Mutex::default();
         let (ticket, registry, target) = (self.ticket, self.registry, self.target);
-        let serial = ticket.serial();
-        let cancellation = ticket.cancellation().clone();
-        let completions = ticket.completions();
-        let context = Context {
-            version: self.version,
-            request: asked(self.method, members),
-            meta: members.find("_meta").and_then(Value::as_object),
-            given: given(members),
-            unix_ms: self.unix_ms,
-            client: &self.client,
-            registry: &registry,
-            outbox: &outbox,
-            remote: Some(Remote {
-                serial,
-                completions: &completions,
-                cancellation: &cancellation,
-                in_loop: self.in_loop,
-                time_limit: self.time_limit,
-            }),
-        };
+        let way = Way::of(&ticket);
+        let context = self.head.context(members, &registry, &outbox, &way);
         ticket.answer_from(Some(&outbox), |answer| {
             // Told before the answer is out, after which the process may end.
             if let Err(message) = guard(|| {
@@ -193,10 +179,7 @@ impl Job {
                     }
                 });
             }) {
-                completions.push(Completion {
-                    serial,
-                    kind: CompletionKind::Log(panicked(target, context.request.name, &message)),
-                });
+                way.log(target, context.request.name, &message);
             }
         });
     }
@@ -220,26 +203,8 @@ impl Job {
         else {
             return;
         };
-        let serial = ticket.serial();
-        let cancellation = ticket.cancellation().clone();
-        let completions = ticket.completions();
-        let context = Context {
-            version: self.version,
-            request: asked(self.method, members),
-            meta: members.find("_meta").and_then(Value::as_object),
-            given: given(members),
-            unix_ms: self.unix_ms,
-            client: &self.client,
-            registry: &registry,
-            outbox: &outbox,
-            remote: Some(Remote {
-                serial,
-                completions: &completions,
-                cancellation: &cancellation,
-                in_loop: false,
-                time_limit: self.time_limit,
-            }),
-        };
+        let way = Way::of(&ticket);
+        let context = self.head.context(members, &registry, &outbox, &way);
         let call = Call {
             name: context.request.name,
             arguments: context.request.arguments.unwrap_or(Value::EMPTY_OBJECT),
@@ -249,14 +214,14 @@ impl Job {
         let mut is_told = false;
         let waker = Arc::<Mutex<Option<Waker>>>::default();
         let outcome = poll_fn(|task| {
-            if cancellation.is_cancelled() {
+            if way.cancellation.is_cancelled() {
                 return Poll::Ready(Ok(None));
             }
             // The executor may poll it from elsewhere the next time.
             *lock(&waker) = Some(task.waker().clone());
             if !is_told {
                 let waker = Arc::clone(&waker);
-                cancellation.on_cancel(move || {
+                way.cancellation.on_cancel(move || {
                     if let Some(waker) = lock(&waker).take() {
                         waker.wake();
                     }
@@ -264,7 +229,7 @@ impl Job {
                 is_told = true;
             }
             // Cancelled just now, before there was a waker to find.
-            if cancellation.is_cancelled() {
+            if way.cancellation.is_cancelled() {
                 return Poll::Ready(Ok(None));
             }
             let mut polled = Poll::Pending;
@@ -283,21 +248,15 @@ impl Job {
         // A panic in dropping it is its own.
         let _ = guard(|| drop(future.take()));
         let name = context.request.name;
-        let log = |message: &str| {
-            completions.push(Completion {
-                serial,
-                kind: CompletionKind::Log(panicked(target, name, message)),
-            });
-        };
         match outcome {
             Ok(None) => {}
             Ok(Some(answer)) => ticket.answer_from(Some(&outbox), |reply| {
                 if let Err(message) = guard(|| answer(Reply::new(reply))) {
-                    log(&message);
+                    way.log(target, name, &message);
                 }
             }),
             Err(message) => {
-                log(&message);
+                way.log(target, name, &message);
                 ticket.answer_from(None, |reply| {
                     reply.error(&RpcError::internal("the handler panicked"));
                 });
@@ -326,6 +285,63 @@ impl Job {
             nesting_max: self.registry.limits.nesting_max.saturating_add(4),
             values_max: usize::MAX,
         })
+    }
+}
+
+impl Head {
+    fn of(context: &Context<'_>, client: &Arc<Client>, own_limit: Option<Duration>) -> Self {
+        Self {
+            version: context.version,
+            method: context.request.method,
+            unix_ms: context.unix_ms,
+            client: Arc::clone(client),
+            in_loop: false,
+            time_limit: Some(context.registry.limits.deferred_within(own_limit)),
+        }
+    }
+
+    fn context<'a>(
+        &'a self,
+        members: Object<'a>,
+        registry: &'a Registry,
+        outbox: &'a Mutex<Outbox>,
+        way: &'a Way,
+    ) -> Context<'a> {
+        Context {
+            version: self.version,
+            request: asked(self.method, members),
+            meta: members.find("_meta").and_then(Value::as_object),
+            given: given(members),
+            unix_ms: self.unix_ms,
+            client: &self.client,
+            registry,
+            outbox,
+            remote: Some(Remote {
+                serial: way.serial,
+                completions: &way.completions,
+                cancellation: &way.cancellation,
+                in_loop: self.in_loop,
+                time_limit: self.time_limit,
+            }),
+        }
+    }
+}
+
+impl Way {
+    fn of(ticket: &Ticket) -> Self {
+        Self {
+            serial: ticket.serial(),
+            completions: ticket.completions(),
+            cancellation: ticket.cancellation().clone(),
+        }
+    }
+
+    /// Tells the log that a handler panicked.
+    fn log(&self, target: Target, name: &str, message: &str) {
+        self.completions.push(Completion {
+            serial: self.serial,
+            kind: CompletionKind::Log(panicked(target, name, message)),
+        });
     }
 }
 

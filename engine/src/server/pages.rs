@@ -92,7 +92,7 @@ impl List {
         write: impl Fn(&T, &mut JsonWriter<'_>, ProtocolVersion),
     ) -> Self {
         let mut all = Vec::new();
-        write_items(&mut JsonWriter::new(&mut all), items, |item, writer| {
+        JsonWriter::new(&mut all).items(items, |writer, item| {
             write(item, writer, ProtocolVersion::LATEST);
         });
         let hash = hash(&all, settings.page_size as u64);
@@ -116,7 +116,7 @@ impl List {
                 });
                 writer.key(kind.key());
                 writer.raw(b"[");
-                write_items(&mut writer, on_page, |item, writer| {
+                writer.items(on_page, |writer, item| {
                     write(item, writer, version);
                 });
                 writer.raw(b"]");
@@ -207,18 +207,6 @@ impl Cursor {
             page: u64::from_be_bytes(*page),
             hash: u64::from_be_bytes(hash.try_into().ok()?),
         })
-    }
-}
-
-/// Writes items with commas between them.
-fn write_items<T>(
-    writer: &mut JsonWriter<'_>,
-    items: &[T],
-    write: impl Fn(&T, &mut JsonWriter<'_>),
-) {
-    for (index, item) in items.iter().enumerate() {
-        writer.raw(if index > 0 { b"," } else { b"" });
-        write(item, writer);
     }
 }
 

@@ -153,10 +153,9 @@ impl PromptReply<'_> {
             return self.answer.error(&unsound_meta());
         }
         self.answer_with(|writer| {
-            for (index, message) in messages.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
+            writer.items(messages.iter().enumerate(), |writer, (index, message)| {
                 message.write(writer, version, index);
-            }
+            });
         });
     }
 

@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use tightwire_codec::{
-    Id, JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Response, Value,
-};
+use tightwire_codec::{Id, JsonWriter, Response, Value};
 
 use super::{
     ask::InputRequired,
@@ -16,7 +14,7 @@ use super::{
     deferred::{Awaited, Origin, Waiting},
     dispatch::{Again, Serving},
     hook::Ending,
-    reply::{Answer, Answering, Outcome, Reply},
+    reply::{Answer, Outcome, Reply},
     ticket::JobBytes,
 };
 use crate::{
@@ -25,7 +23,7 @@ use crate::{
     protocol::{
         method::{CANCELLED, Method},
         params::Params,
-        pending::{Entry, IdBuf},
+        pending::Entry,
     },
 };
 
@@ -69,15 +67,14 @@ impl Asking {
         bytes.pop();
         let mut writer = JsonWriter::new(&mut bytes);
         writer.raw(b",\"inputResponses\":{");
-        let mut separator: &[u8] = b"";
-        for question in &self.questions {
-            if let Some(answer) = &question.answer {
-                writer.raw(separator);
-                separator = b",";
-                writer.key(&question.key);
-                writer.raw(answer);
-            }
-        }
+        let answered = self.questions.iter().filter_map(|question| {
+            let answer = question.answer.as_ref()?;
+            Some((&question.key, answer))
+        });
+        writer.items(answered, |writer, (key, answer)| {
+            writer.key(key);
+            writer.raw(answer);
+        });
         writer.raw(b"}}");
         bytes
     }
@@ -133,13 +130,7 @@ impl Core {
             .monotonic
             .saturating_add(self.registry.limits.ask_max());
         let what = Awaited::Answers(Box::new(asking));
-        let waiting = Waiting::new(serving, &self.registry, expires, what);
-        self.pending.insert(Entry {
-            id: IdBuf::new(&serving.id),
-            serial: self.serial,
-            deadline: waiting.deadline(),
-            state: waiting,
-        });
+        self.wait(serving, expires, what);
     }
 
     /// Takes an answer of the client. One to nothing that was asked, or to what is no longer
@@ -222,17 +213,9 @@ impl Core {
         serving: &Serving<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
-        let mut bytes = asking.answered_request();
-        let len = bytes.len();
-        bytes.resize(len + LINE_PADDING, 0);
-        let mut parser = Parser::new(ParserLimits {
-            nesting_max: self.registry.limits.nesting_max.saturating_add(2),
-            values_max: usize::MAX,
-        });
-        let mut line = Line::padded(&mut bytes, len).ok_or_else(unreadable)?;
-        let document = parser.parse(&mut line).map_err(|_| unreadable())?;
-        let params = document.root().as_object().unwrap_or(Object::EMPTY);
-        self.dispatch(&Params::read(Some(params)), serving, out)
+        self.with_kept(asking.answered_request(), |core, params| {
+            core.dispatch(&Params::read(Some(params)), serving, out)
+        })
     }
 
     /// Answers a call that failed on what the client said, or did not: an error of the tool's, if
@@ -246,15 +229,7 @@ impl Core {
             return Ending::Error(error.code());
         }
         let mut outcome = Outcome::Answered(Ending::ToolError);
-        let answering = Answering {
-            id: serving.id,
-            version: serving.version,
-            serial: self.serial,
-            registry: &self.registry,
-            completions: &self.completions,
-            cancellation: None,
-            outbox: None,
-        };
+        let answering = self.answering(serving, None, None);
         Reply::new(Answer::new(out, answering, &mut outcome)).error(text);
         Ending::ToolError
     }
@@ -286,8 +261,4 @@ fn refusal(input: &Input, error: Value<'_>) -> String {
         super::excerpt(message.unwrap_or("no message")),
         code.unwrap_or_default()
     )
-}
-
-fn unreadable() -> RpcError {
-    RpcError::internal("the request could not be read again")
 }

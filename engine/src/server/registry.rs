@@ -258,24 +258,21 @@ impl Features {
     /// Writes the capabilities object. 2024-11-05 has completions, and no capability for them.
     pub(crate) fn write(self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
         let completions = self.completions && version >= ProtocolVersion::V2025_03_26;
-        writer.raw(b"{");
-        let mut separator: &[u8] = b"";
         let list_changed: &[u8] = b"{\"listChanged\":true}";
-        let all: &[u8] = b"{\"listChanged\":true,\"subscribe\":true}";
-        for (name, has, changes) in [
+        let subscribe: &[u8] = b"{\"listChanged\":true,\"subscribe\":true}";
+        let all = [
             ("completions", completions, &b"{}"[..]),
             ("logging", self.logging, b"{}"),
             ("prompts", self.prompts, list_changed),
-            ("resources", self.resources, all),
+            ("resources", self.resources, subscribe),
             ("tools", self.tools, list_changed),
-        ] {
-            if has {
-                writer.raw(separator);
-                writer.key(name);
-                writer.raw(if self.changes { changes } else { b"{}" });
-                separator = b",";
-            }
-        }
+        ];
+        let served = all.into_iter().filter(|(_, has, _)| *has);
+        writer.raw(b"{");
+        writer.items(served, |writer, (name, _, changes)| {
+            writer.key(name);
+            writer.raw(if self.changes { changes } else { b"{}" });
+        });
         writer.raw(b"}");
     }
 }

@@ -248,10 +248,9 @@ impl ReadReply<'_> {
             return self.answer.error(&unsound_meta());
         }
         self.answer_with(|writer| {
-            for (index, contents) in contents.iter().enumerate() {
-                writer.raw(if index > 0 { b"," } else { b"" });
+            writer.items(contents.iter(), |writer, contents| {
                 contents.write(writer, version);
-            }
+            });
         });
     }
 

@@ -24,6 +24,10 @@ pub(crate) struct Seal {
     key: [u8; 32],
 }
 
+/// On whose behalf a connection asks, to which states and tasks are bound. One without authentication
+/// tells nobody apart.
+pub(crate) const PRINCIPAL: &str = "";
+
 /// What a state is bound to.
 pub(crate) type Binding = [u8; 32];
 

@@ -31,7 +31,7 @@ use super::{
     registry::Registry,
     reply::begin_result,
     resource::not_found,
-    task::PRINCIPAL,
+    seal::PRINCIPAL,
     ticket::lock,
 };
 use crate::{

@@ -21,6 +21,7 @@ use super::{
     job::Job,
     registry::{Parts, ToolEntry},
     reply::{Reply, begin_result},
+    seal::PRINCIPAL,
     task_store::MemoryTaskStore,
     task_table::Due,
     tasks::{Start, Tasks},
@@ -38,9 +39,6 @@ use crate::{
         version::{Era, ProtocolVersion},
     },
 };
-
-/// Whose tasks those of a connection are. A connection without authentication tells nobody apart.
-pub(super) const PRINCIPAL: &str = "";
 
 /// How calls of a tool become tasks: see [`Tool::task`](crate::Tool::task).
 #[derive(Clone)]
