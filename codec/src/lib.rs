@@ -60,4 +60,4 @@ pub use parse::{Document, Parser, ParserLimits};
 pub use recover::WideIntegers;
 pub use ring::{LINE_PADDING, Line, Ring};
 pub use value::{Array, ArrayIter, Kind, Number, Object, ObjectIter, Value};
-pub use write::JsonWriter;
+pub use write::{JsonWriter, Verbatim};

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use memchr::memchr2;
+use memchr::{memchr, memchr2};
 use simd_json::{Buffers, ErrorType, Node, Tape};
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     recover::{TapeIds, is_wide},
     ring::{LINE_PADDING, Line},
     value::Value,
-    write::JsonWriter,
+    write::{JsonWriter, Verbatim},
 };
 
 /// The bounds of a [`Parser`].
@@ -69,6 +69,8 @@ impl Parser {
     /// Buffers that a line made grow past this many bytes are given back after it.
     const BYTES_KEPT: usize = 1024 * 1024;
     const BYTES_AT_FIRST: usize = 4 * 1024;
+    /// From this length on it pays to know whether a line has escapes.
+    const BYTES_VERBATIM: usize = 1024;
 
     /// Makes a parser.
     #[must_use]
@@ -94,12 +96,24 @@ impl Parser {
         self.progress.indexed = false;
         self.progress.tape_ids = TapeIds::default();
         self.longest_line = self.longest_line.max(len);
-        if len > Self::BYTES_KEPT && count_values(&bytes[..len]) > self.limits.values_max {
-            return Err(ParseError {
-                kind: ParseErrorKind::TooManyValues,
-                at: None,
-            });
+        let mut has_backslash = len < Self::BYTES_VERBATIM;
+        if len > Self::BYTES_KEPT {
+            let counted = count_values(&bytes[..len]);
+            if counted.values > self.limits.values_max {
+                return Err(ParseError {
+                    kind: ParseErrorKind::TooManyValues,
+                    at: None,
+                });
+            }
+            has_backslash = counted.has_backslash;
+        } else if !has_backslash {
+            has_backslash = memchr(b'\\', &bytes[..len]).is_some();
         }
+        let verbatim = if has_backslash {
+            Verbatim::default()
+        } else {
+            Verbatim::of(&bytes[..len])
+        };
         let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
         let parsed = simd_json::fill_tape_padded(bytes, len, &mut self.buffers, &mut tape);
         self.progress.indexed = true;
@@ -108,6 +122,7 @@ impl Parser {
         match parsed {
             Ok(()) => Ok(Document {
                 tape,
+                verbatim,
                 line_bytes: len,
                 home: &mut self.tape,
             }),
@@ -161,6 +176,7 @@ impl fmt::Debug for Parser {
 #[derive(Debug)]
 pub struct Document<'a> {
     pub(crate) tape: Tape<'a>,
+    verbatim: Verbatim,
     line_bytes: usize,
     home: &'a mut Tape<'static>,
 }
@@ -170,6 +186,14 @@ impl Document<'_> {
     #[must_use]
     pub fn root(&self) -> Value<'_> {
         Value::new(&self.tape.0)
+    }
+
+    /// Which strings a [`JsonWriter`] can write as they were read, while the document lives: those of
+    /// a long line without escapes.
+    #[must_use]
+    #[inline]
+    pub fn verbatim(&self) -> Verbatim {
+        self.verbatim
     }
 
     /// The document as a line of its own in a new buffer, [`LINE_PADDING`] bytes longer than the
@@ -211,10 +235,20 @@ fn parse_error(error: &simd_json::Error) -> ParseError {
     ParseError { kind, at }
 }
 
-/// How many values and keys a line holds, if it is JSON; if not, a third at least of what the
-/// parser would note of it. Strings are skipped over with vector instructions.
-fn count_values(bytes: &[u8]) -> usize {
+/// What is known of a long line before it is parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counted {
+    /// How many values and keys it holds, if it is JSON; if not, a third at least of what the parser
+    /// would note of it.
+    values: usize,
+    /// Whether a string holds one, if it is JSON.
+    has_backslash: bool,
+}
+
+/// Counts the values of a line. Strings are skipped over with vector instructions.
+fn count_values(bytes: &[u8]) -> Counted {
     let (mut starts, mut separators, mut ends) = (0, 0, 0);
+    let mut has_backslash = false;
     let mut in_scalar = false;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -227,7 +261,7 @@ fn count_values(bytes: &[u8]) -> usize {
             b' ' | b'\t' | b'\r' => {}
             b'"' => {
                 starts += 1;
-                at = string_end(bytes, at);
+                (at, has_backslash) = string_end(bytes, at, has_backslash);
             }
             _ => {
                 in_scalar = true;
@@ -235,20 +269,25 @@ fn count_values(bytes: &[u8]) -> usize {
             }
         }
     }
-    starts.max(separators).max(ends)
+    Counted {
+        values: starts.max(separators).max(ends),
+        has_backslash,
+    }
 }
 
-/// Where the string ends whose first quote stands before `at`: behind its last quote.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
+/// Where the string ends whose first quote stands before `at`: behind its last quote. And whether
+/// there was a backslash in it, or before.
+fn string_end(bytes: &[u8], mut at: usize, mut has_backslash: bool) -> (usize, bool) {
     while let Some(offset) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
         at += offset + 1;
         if bytes[at - 1] == b'"' {
-            return at;
+            return (at, has_backslash);
         }
         // Whatever is escaped.
+        has_backslash = true;
         at += 1;
     }
-    bytes.len()
+    (bytes.len(), has_backslash)
 }
 
 #[cfg(test)]
@@ -297,13 +336,20 @@ mod tests {
         text.extend(b",:{[\\\"".repeat(1 << 19));
         text.extend(b"\"]");
         assert_eq!(refused(&text), None);
-        assert_eq!(
-            count_values(br#"{"a":[1 , "x,\",y"],"b":{},"c":-1.5e3}"#),
-            9
-        );
-        assert_eq!(count_values(br#"["abc\"#), 2);
-        assert_eq!(count_values(b"1 1 tru e\"\"\"\"}}"), 6);
-        assert_eq!(count_values(b"}}}},,,,,"), 5);
+        let counted = [
+            (&br#"{"a":[1 , "x,\",y"],"b":{},"c":-1.5e3}"#[..], 9, true),
+            (br#"["a","\n","b"]"#, 4, true),
+            (br#"["abc\"#, 2, true),
+            (b"1 1 tru e\"\"\"\"}}", 6, false),
+            (b"}}}},,,,,", 5, false),
+        ];
+        for (text, values, has_backslash) in counted {
+            let expected = Counted {
+                values,
+                has_backslash,
+            };
+            assert_eq!(count_values(text), expected);
+        }
     }
 
     #[test]

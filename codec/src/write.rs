@@ -17,13 +17,49 @@ use crate::{
 #[derive(Debug)]
 pub struct JsonWriter<'a> {
     out: &'a mut Vec<u8>,
+    verbatim: Verbatim,
+}
+
+/// Where in memory a line lies that was parsed and had no escape in it, so that its strings need
+/// none when they are written. By default no string lies there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Verbatim {
+    /// Addresses.
+    start: usize,
+    end: usize,
+}
+
+impl Verbatim {
+    pub(crate) fn of(line: &[u8]) -> Self {
+        let start = line.as_ptr().addr();
+        Self {
+            start,
+            end: start + line.len(),
+        }
+    }
+
+    /// Whether the text is a part of the line.
+    #[inline]
+    fn holds(self, text: &str) -> bool {
+        let start = text.as_ptr().addr();
+        self.start <= start && start + text.len() <= self.end
+    }
 }
 
 impl<'a> JsonWriter<'a> {
     /// Makes a writer that appends to `out`.
     #[must_use]
     pub fn new(out: &'a mut Vec<u8>) -> Self {
-        Self { out }
+        let verbatim = Verbatim::default();
+        Self { out, verbatim }
+    }
+
+    /// Writes the strings of a parsed line without looking for what to escape, as long as its
+    /// [`Document`](crate::Document) lives.
+    #[must_use]
+    #[inline]
+    pub fn verbatim(self, verbatim: Verbatim) -> Self {
+        Self { verbatim, ..self }
     }
 
     /// Appends bytes as they are: punctuation, or JSON that was written before.
@@ -37,7 +73,11 @@ impl<'a> JsonWriter<'a> {
     pub fn string(&mut self, text: &str) {
         self.out.reserve(text.len() + 2);
         self.out.push(b'"');
-        escape(self.out, text);
+        if self.verbatim.holds(text) {
+            self.raw(text.as_bytes());
+        } else {
+            escape(self.out, text);
+        }
         self.out.push(b'"');
     }
 
@@ -295,6 +335,45 @@ mod tests {
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
         assert!(json.contains(r"\u0000") && json.contains(r"\b\t\n\u000b\f\r"));
         assert!(json.contains('\u{7f}') && json.contains('\u{85}'));
+    }
+
+    #[test]
+    fn only_strings_of_a_long_line_without_escapes_are_written_as_they_are() {
+        let long =
+            |len: usize, text: &str| format!(r#"{{"a":"{}","b":"{text}"}}"#, "x/".repeat(len));
+        for (text, is_verbatim) in [
+            (long(1_000, "\u{e9}"), true),
+            (long(1_000_000, "\u{e9}"), true),
+            (long(1_000, r"\n"), false),
+            (long(1_000_000, r"\n"), false),
+            (long(1, ""), false),
+        ] {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(text.len() + LINE_PADDING, 0);
+            let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+            let mut parser = Parser::default();
+            let document = parser.parse(&mut line).unwrap();
+            let verbatim = document.verbatim();
+            let root = document.root();
+            let string = root.as_object().and_then(|object| object.find("a"));
+            let string = string.and_then(Value::as_str).unwrap();
+            assert_eq!(verbatim.holds(string), is_verbatim);
+            assert_eq!(verbatim.holds(&string[1..1]), is_verbatim);
+            let copy = string.to_owned();
+            for elsewhere in ["", "\"\n", copy.as_str()] {
+                assert!(!verbatim.holds(elsewhere));
+                let mut out = Vec::new();
+                let mut writer = JsonWriter::new(&mut out).verbatim(verbatim);
+                writer.string(elsewhere);
+                let back: String = serde_json::from_slice(&out).unwrap();
+                assert_eq!(back, elsewhere);
+            }
+            let mut out = Vec::new();
+            JsonWriter::new(&mut out).verbatim(verbatim).value(root);
+            let back: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert!(back == expected);
+        }
     }
 
     #[test]

@@ -22,7 +22,8 @@ use std::{
 
 use tightwire_codec::{
     Array, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
-    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, WideIntegers,
+    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, Verbatim,
+    WideIntegers,
 };
 
 use super::{
@@ -93,6 +94,7 @@ impl ServerConnection {
                 questions: 0,
                 finished: FinishedLine::default(),
                 tasks_seen: None,
+                verbatim: Verbatim::default(),
                 log: Log::default(),
                 serial: 0,
                 ran: None,
@@ -117,10 +119,15 @@ impl ServerConnection {
             self.core.renew();
         }
         let parsed = match self.parser.parse(&mut line) {
-            Ok(document) => match self.core.handle_root(now, document.root(), None, out) {
-                Root::Handled => Parsed::Handled,
-                Root::WideId => Parsed::WideId(document.to_line()),
-            },
+            Ok(document) => {
+                self.core.verbatim = document.verbatim();
+                let root = self.core.handle_root(now, document.root(), None, out);
+                self.core.verbatim = Verbatim::default();
+                match root {
+                    Root::Handled => Parsed::Handled,
+                    Root::WideId => Parsed::WideId(document.to_line()),
+                }
+            }
             Err(error) => Parsed::Refused(error),
         };
         match parsed {
@@ -362,6 +369,8 @@ pub(super) struct Core {
     pub(super) notices: Vec<u8>,
     /// How many requests the client was sent: the id of the last.
     pub(super) questions: u64,
+    /// Of the line that is being served; of none in between.
+    pub(super) verbatim: Verbatim,
     /// For the hooks.
     pub(super) finished: FinishedLine,
     /// When this connection last looked after tasks, if it ever had to do with them.

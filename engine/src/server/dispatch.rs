@@ -534,6 +534,7 @@ impl Core {
             completions: &self.completions,
             cancellation,
             outbox,
+            verbatim: self.verbatim,
         }
     }
 

@@ -18,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use tightwire_codec::{ErrorCode, Id, JsonWriter};
+use tightwire_codec::{ErrorCode, Id, JsonWriter, Verbatim};
 
 use super::{
     ask::{InputRequired, Stop},
@@ -64,6 +64,8 @@ pub(crate) struct Answering<'a> {
     pub(crate) cancellation: Option<&'a Cancellation>,
     /// Where the handler may have left that the client is to be asked.
     pub(crate) outbox: Option<&'a Mutex<Outbox>>,
+    /// Of the line that is served, if this is one.
+    pub(crate) verbatim: Verbatim,
 }
 
 /// The private part of all replies: one place in the output, one call.
@@ -107,7 +109,7 @@ impl<'a> Answer<'a> {
         write: impl FnOnce(&mut JsonWriter<'_>),
     ) {
         let modern = self.call.version.era() == Era::Modern;
-        let mut writer = JsonWriter::new(self.out);
+        let mut writer = JsonWriter::new(self.out).verbatim(self.call.verbatim);
         begin_answer(&mut writer, &self.call.id);
         writer.raw(if modern { start_modern } else { start_legacy });
         write(&mut writer);

@@ -15,6 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use tightwire_codec::Verbatim;
 
 use super::{
     ask::InputRequired,
@@ -143,6 +144,7 @@ impl Ticket {
             completions: &self.completions,
             cancellation: Some(&self.cancellation),
             outbox,
+            verbatim: Verbatim::default(),
         }
     }
 
