@@ -3,14 +3,15 @@
 //! Specification: extension `io.modelcontextprotocol/tasks`.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskStore,
-    TaskStoreFull, TaskSupport,
+    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskState,
+    TaskStore, TaskStoreFull, TaskSupport,
 };
 use tightwire_tests::{Held, Stepped, modern, refusal, server};
 
@@ -161,6 +162,63 @@ fn a_store_of_ones_own_keeps_the_tasks_of_each_principal_apart() {
         let answer = server.ask(&about(method, &json!("foreign")));
         assert_eq!(refusal(&answer).code, -32602, "{method}");
     }
+}
+
+/// A store that keeps each task as a text, as a file or a database would.
+#[derive(Default)]
+struct TextStore(Mutex<HashMap<String, String>>);
+
+impl TextStore {
+    fn write(&self, id: &str, task: &TaskRecord) {
+        let text = serde_json::to_string(task).expect("it can be written");
+        self.0.lock().unwrap().insert(id.to_owned(), text);
+    }
+}
+
+impl TaskStore for TextStore {
+    fn insert(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
+        self.write(id, &task);
+        Ok(())
+    }
+
+    fn load(&self, id: &str) -> Option<TaskRecord> {
+        let texts = self.0.lock().unwrap();
+        serde_json::from_str(texts.get(id)?).expect("it can be read")
+    }
+
+    fn store(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
+        self.write(id, &task);
+        Ok(())
+    }
+
+    fn sweep(&self, _: u64) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn next_expiry_unix_ms(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn a_store_may_keep_tasks_as_texts() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let tools = server().task_store(TextStore::default()).tool(hold);
+    let mut server = Stepped::new(tools);
+    let id = task(&mut server, "hold");
+    assert_eq!(status(&mut server, &id), "working");
+    held.next().answer(|reply| reply.text("done"));
+    server.completed();
+    let got = get(&mut server, &id);
+    assert_eq!(got["status"], "completed");
+    assert_eq!(got["result"]["content"][0]["text"], "done");
+
+    let requests = vec![("key".to_owned(), Arc::from("{}"))];
+    let state = TaskState::InputRequired(requests);
+    let text = serde_json::to_value(&state).unwrap();
+    assert_eq!(text, json!({ "input_required": [["key", "{}"]] }));
+    assert_eq!(serde_json::from_value::<TaskState>(text).unwrap(), state);
 }
 
 /// A hook that notes what it is told.

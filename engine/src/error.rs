@@ -131,6 +131,16 @@ impl fmt::Debug for Error {
     }
 }
 
+/// So that a `main` which returns [`Result`] may use `?` on what it does with files, too.
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::Io {
+            doing: "input or output",
+            source,
+        }
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
@@ -263,5 +273,16 @@ mod tests {
             name: "add".to_owned(),
         };
         assert_eq!(format!("{error:?}"), "there are two tools named `add`");
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_one_of_ours_by_a_question_mark() {
+        fn fails() -> Result<()> {
+            Err(io::Error::new(io::ErrorKind::NotFound, "no such file"))?;
+            Ok(())
+        }
+        let error = fails().unwrap_err();
+        assert_eq!(error.to_string(), "input or output: no such file");
+        assert!(std::error::Error::source(&error).is_some());
     }
 }

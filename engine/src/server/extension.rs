@@ -230,8 +230,9 @@ impl ExtensionReply<'_> {
         });
     }
 
-    /// Answers with a JSON-RPC error.
-    pub fn error(self, error: &RpcError) {
+    /// Answers with a JSON-RPC error, as [`Reply::protocol_error`](crate::Reply::protocol_error)
+    /// does: methods have no other kind.
+    pub fn protocol_error(self, error: &RpcError) {
         self.answer.error(error);
     }
 }
