@@ -4,7 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize, de::value::MapDeserializer};
+use serde::{Deserialize, Serialize};
 use tightwire_codec::{DeserializeError, JsonWriter, Object, Value};
 
 use super::{
@@ -159,7 +159,7 @@ impl<'a> ExtensionCall<'a> {
     ///
     /// [`DeserializeError`] if they do not fit the type.
     pub fn parse<T: Deserialize<'a>>(&self) -> std::result::Result<T, DeserializeError> {
-        T::deserialize(MapDeserializer::new(self.params.into_iter()))
+        self.params.deserialize()
     }
 
     /// The request that this is: who asks, and the means to report progress and to log. The client
