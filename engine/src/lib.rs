@@ -73,7 +73,8 @@ pub use protocol::{
 pub use provider::files::Files;
 pub use server::{
     FrozenServer, Server,
-    ask::{Answers, Ask, Elicited, Sampled},
+    answers::{Answers, Elicited, Sampled},
+    ask::Ask,
     completion::{Complete, Completion},
     connection::{Now, ServerConnection},
     context::{ClientInfo, Context, TraceContext},

@@ -24,6 +24,7 @@ use std::fmt;
 use tightwire_codec::{JsonWriter, Number, Object, Value};
 
 use super::{
+    answers::Answers,
     context::Context,
     seal::{Binding, PRINCIPAL, bind},
 };
@@ -115,29 +116,6 @@ impl From<Ask> for RpcError {
     }
 }
 
-/// The answers of the client to all that was asked.
-#[derive(Debug)]
-pub struct Answers<'a> {
-    list: Vec<(String, Object<'a>)>,
-}
-
-/// What became of an elicitation.
-#[derive(Clone, Copy, Debug)]
-pub enum Elicited<'a> {
-    /// The user accepted. What was filled in fits the form; after a URL, it is empty.
-    Accepted(Object<'a>),
-    /// The user declined.
-    Declined,
-    /// The user dismissed the question.
-    Cancelled,
-}
-
-/// A message that a model wrote.
-#[derive(Clone, Copy, Debug)]
-pub struct Sampled<'a> {
-    message: Object<'a>,
-}
-
 impl<'a> Context<'a> {
     /// Asks the client.
     ///
@@ -191,7 +169,7 @@ impl<'a> Context<'a> {
         let used = list.iter().map(|(key, _)| key.clone());
         self.outbox().used.extend(used);
         if missing.is_empty() {
-            return Ok(Answers { list });
+            return Ok(Answers::new(list));
         }
         self.check_askable(&missing)?;
         let required = InputRequired {
@@ -379,102 +357,6 @@ impl<'a> Context<'a> {
         }
         writer.raw(b"}");
         bytes
-    }
-}
-
-impl<'a> Answers<'a> {
-    /// What became of an elicitation.
-    #[must_use]
-    pub fn elicited(&self, key: &str) -> Elicited<'a> {
-        let answer = self.value(key).unwrap_or(Object::EMPTY);
-        match answer.find("action").and_then(Value::as_str) {
-            Some("accept") => {
-                let content = answer.find("content").and_then(Value::as_object);
-                Elicited::Accepted(content.unwrap_or(Object::EMPTY))
-            }
-            Some("decline") => Elicited::Declined,
-            _ => Elicited::Cancelled,
-        }
-    }
-
-    /// The message that a model wrote.
-    #[must_use]
-    pub fn sampled(&self, key: &str) -> Sampled<'a> {
-        Sampled {
-            message: self.value(key).unwrap_or(Object::EMPTY),
-        }
-    }
-
-    /// The URIs of the client's roots, each with its name.
-    pub fn roots(&self, key: &str) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
-        let roots = self.value(key).and_then(|answer| answer.find("roots"));
-        let roots = roots.and_then(Value::as_array);
-        roots.into_iter().flatten().filter_map(|root| {
-            let root = root.as_object()?;
-            let name = root.find("name").and_then(Value::as_str);
-            Some((root.find("uri")?.as_str()?, name))
-        })
-    }
-
-    /// The whole answer.
-    #[must_use]
-    pub fn value(&self, key: &str) -> Option<Object<'a>> {
-        let found = self.list.iter().find(|(name, _)| name == key);
-        found.map(|(_, answer)| *answer)
-    }
-}
-
-impl<'a> Elicited<'a> {
-    /// What was filled in, if the user accepted.
-    #[must_use]
-    pub fn content(self) -> Option<Object<'a>> {
-        match self {
-            Self::Accepted(content) => Some(content),
-            Self::Declined | Self::Cancelled => None,
-        }
-    }
-
-    /// The name of what became of it: `accept`, `decline` or `cancel`.
-    #[must_use]
-    pub fn action(self) -> &'static str {
-        match self {
-            Self::Accepted(_) => "accept",
-            Self::Declined => "decline",
-            Self::Cancelled => "cancel",
-        }
-    }
-}
-
-impl<'a> Sampled<'a> {
-    /// The text of the message: of its first content that is one.
-    #[must_use]
-    pub fn text(&self) -> Option<&'a str> {
-        self.contents()
-            .find_map(|content| content.as_object()?.find("text")?.as_str())
-    }
-
-    /// The contents of the message, one or several.
-    pub fn contents(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
-        let content = self.message.find("content");
-        let several = content.and_then(Value::as_array);
-        let one = content.filter(|_| several.is_none());
-        one.into_iter().chain(several.into_iter().flatten())
-    }
-
-    /// The name of the model.
-    #[must_use]
-    pub fn model(&self) -> &'a str {
-        self.member("model").unwrap_or_default()
-    }
-
-    /// Why the model stopped.
-    #[must_use]
-    pub fn stop_reason(&self) -> Option<&'a str> {
-        self.member("stopReason")
-    }
-
-    fn member(&self, name: &str) -> Option<&'a str> {
-        self.message.find(name).and_then(Value::as_str)
     }
 }
 

@@ -47,6 +47,7 @@ macro_rules! illustrated {
     };
 }
 
+pub(crate) mod answers;
 pub(crate) mod ask;
 pub(crate) mod batch;
 mod changes;
