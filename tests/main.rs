@@ -1,5 +1,6 @@
 //! The integration tests: a module per topic.
 
+mod answers;
 mod ask;
 mod batches;
 mod blocked;

@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod json;
 mod limits;
 mod model;
 mod protocol;

@@ -2,7 +2,11 @@
 //!
 //! Specification: 2026-07-28, `client/elicitation`, `client/sampling`, `client/roots`.
 
-use tightwire_codec::{Object, Value};
+use serde::de::{Deserialize, DeserializeOwned, Error};
+use tightwire_codec::{DeserializeError, Object, Value};
+
+use super::ask::Ask;
+use crate::json::with_root;
 
 /// The answers of the client to all that was asked.
 #[derive(Debug)]
@@ -77,6 +81,41 @@ impl<'a> Elicited<'a> {
         }
     }
 
+    /// What was filled in as a type, whose `&str` fields borrow from the answer; nothing if the user
+    /// did not accept. A field that need not be filled in is an `Option` in the type.
+    ///
+    /// A handler that asks may pass the error on: it becomes what the handler failed on.
+    ///
+    /// ```
+    /// use tightwire::{Ask, Context, Elicitation, Field, Inputs, serde};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// #[serde(crate = "tightwire::serde")]
+    /// struct Table {
+    ///     name: String,
+    ///     guests: u8,
+    /// }
+    ///
+    /// fn book(context: &Context<'_>) -> Result<String, Ask> {
+    ///     let form = Elicitation::form("A table?")
+    ///         .field("name", Field::text().required())
+    ///         .field("guests", Field::integer().minimum(1.0).maximum(8.0).required());
+    ///     let answers = context.ask(Inputs::new().elicit("table", form))?;
+    ///     Ok(match answers.elicited("table").parse::<Table>()? {
+    ///         Some(Table { name, guests }) => format!("A table for {guests} is booked for {name}"),
+    ///         None => "No table was booked".to_owned(),
+    ///     })
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DeserializeError`] if it does not fit the type, though it fits the form: what is wrong, and
+    /// in which field.
+    pub fn parse<T: Deserialize<'a>>(self) -> Result<Option<T>, DeserializeError> {
+        self.content().map(Object::deserialize).transpose()
+    }
+
     /// The name of what became of it: `accept`, `decline` or `cancel`.
     #[must_use]
     pub fn action(self) -> &'static str {
@@ -102,6 +141,21 @@ impl<'a> Sampled<'a> {
             .find_map(|content| content.as_object()?.find("text")?.as_str())
     }
 
+    /// The text of the message as a type, for a model that was told to write JSON and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// [`DeserializeError`] if the message has no text, if that is not JSON, or if it does not fit
+    /// the type: what is wrong, and where.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, DeserializeError> {
+        let text = self.text();
+        let text = text.ok_or_else(|| Error::custom("the message has no text"))?;
+        with_root(text, |root| {
+            root.deserialize().map_err(|error| error.to_string())
+        })
+        .map_err(Error::custom)
+    }
+
     /// The contents of the message, one or several.
     pub fn contents(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let content = self.message.find("content");
@@ -124,5 +178,12 @@ impl<'a> Sampled<'a> {
 
     fn member(&self, name: &str) -> Option<&'a str> {
         self.message.find(name).and_then(Value::as_str)
+    }
+}
+
+/// An answer that is of no use to the handler: it fails on it, and says so.
+impl From<DeserializeError> for Ask {
+    fn from(error: DeserializeError) -> Self {
+        Self::failed(format!("the client's answer cannot be used: {error}"))
     }
 }

@@ -96,6 +96,13 @@ pub struct Ask {
     message: String,
 }
 
+impl Ask {
+    /// What the handler fails on, where nothing is asked.
+    pub(super) fn failed(message: String) -> Self {
+        Self { message }
+    }
+}
+
 impl fmt::Display for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

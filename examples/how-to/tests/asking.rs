@@ -16,7 +16,7 @@ fn ask_form() {
         let form = &asked["params"]["requestedSchema"];
         assert_eq!(form["required"], json!(["name", "guests"]));
         assert_eq!(form["properties"]["email"]["format"], "email");
-        assert_eq!(text, "A table for 2 is booked for Ada at Krone");
+        assert_eq!(text, "A table inside for 2 is booked for Ada at Krone");
         for action in ["decline", "cancel"] {
             let answer = json!({ "action": action });
             let (_, text) = conversation.asked("book", restaurant.clone(), answer);
