@@ -60,9 +60,10 @@ pub use model::{
     content::{Content, ResourceLink},
     form::{Field, TextFormat},
     icon::{Icon, Theme},
-    input::{Elicitation, IncludeContext, Inputs, Sampling, ToolChoice},
+    input::{Elicitation, Inputs},
     prompt::{PromptArgument, PromptMessage},
     resource::ResourceContents,
+    sampling::{IncludeContext, Sampling, ToolChoice},
     task::{TaskRecord, TaskState, TaskSupport},
 };
 pub use protocol::{
