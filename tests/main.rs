@@ -35,6 +35,7 @@ mod pressure;
 mod prompts;
 mod questions;
 mod resources;
+mod sampling;
 mod schema_suite;
 mod sockets;
 mod sockets_ending;

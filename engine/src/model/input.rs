@@ -192,6 +192,9 @@ impl Input {
             Self::Sampling(sampling) if sampling.uses_tools() => {
                 since(ProtocolVersion::V2025_11_25, "sampling with tools")
             }
+            Self::Sampling(sampling) if sampling.has_audio() => {
+                since(ProtocolVersion::V2025_03_26, "sampling with audio")
+            }
             Self::Sampling(_) | Self::Roots => None,
         }
     }
@@ -232,7 +235,7 @@ impl Input {
             Self::Sampling(sampling) => {
                 writer.string(CREATE_MESSAGE);
                 writer.raw(b",\"params\":");
-                sampling.write(writer);
+                sampling.write(writer, version);
             }
             Self::Roots => {
                 writer.string(LIST_ROOTS);

@@ -2,17 +2,16 @@
 //!
 //! Specification: 2026-07-28, `client/sampling`.
 
-use tightwire_codec::JsonWriter;
+use tightwire_codec::{JsonWriter, Object, Value};
 
 use super::form::write_number;
-use crate::error::one_line;
+use crate::{error::one_line, json::with_root, protocol::version::ProtocolVersion};
 
 /// A message to have a model write.
 #[derive(Clone, Debug)]
 pub struct Sampling {
     tokens_max: u64,
-    /// The messages, the preferences, the tools: JSON.
-    messages: Vec<String>,
+    messages: Vec<Message>,
     system: Option<String>,
     temperature: Option<f64>,
     stop: Vec<String>,
@@ -22,6 +21,15 @@ pub struct Sampling {
     metadata: Option<String>,
     tools: Vec<String>,
     tool_choice: Option<ToolChoice>,
+}
+
+/// A message of the conversation that the model goes on with.
+#[derive(Clone, Debug)]
+struct Message {
+    json: String,
+    /// Whether it has the use of a tool in it, or the result of one.
+    has_tools: bool,
+    has_audio: bool,
 }
 
 /// Whose context a model is to be given. Deprecated from 2026-07-28 on, but for none.
@@ -81,9 +89,14 @@ impl Sampling {
 
     /// Adds a message with any content: a `SamplingMessage` of the specification, in JSON. This is
     /// how results of tools are given back.
+    ///
+    /// Before 2025-11-25 a message has one content. There, one of several becomes as many messages
+    /// of the same role, one after the other; and what that revision's models cannot be given is
+    /// refused by [`Context::ask`](crate::Context::ask): the use of tools and their results, and
+    /// before 2025-03-26 audio.
     #[must_use]
     pub fn message_json(mut self, json: impl Into<String>) -> Self {
-        self.messages.push(one_line(json.into()));
+        self.messages.push(Message::new(one_line(json.into())));
         self
     }
 
@@ -176,7 +189,12 @@ impl Sampling {
     }
 
     pub(super) fn uses_tools(&self) -> bool {
-        !self.tools.is_empty() || self.tool_choice.is_some()
+        let has_tools = |message: &Message| message.has_tools;
+        !self.tools.is_empty() || self.tool_choice.is_some() || self.messages.iter().any(has_tools)
+    }
+
+    pub(super) fn has_audio(&self) -> bool {
+        self.messages.iter().any(|message| message.has_audio)
     }
 
     pub(super) fn uses_context(&self) -> bool {
@@ -186,9 +204,16 @@ impl Sampling {
         )
     }
 
-    pub(super) fn write(&self, writer: &mut JsonWriter<'_>) {
+    pub(super) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
         writer.raw(b"{\"messages\":[");
-        writer.items(&self.messages, |writer, json| writer.raw(json.as_bytes()));
+        if version >= ProtocolVersion::V2025_11_25 {
+            writer.items(&self.messages, |writer, message| {
+                writer.raw(message.json.as_bytes());
+            });
+        } else {
+            let messages = self.messages.iter().flat_map(Message::of_one_content);
+            writer.items(messages, |writer, json| writer.raw(&json));
+        }
         writer.raw(b"],\"maxTokens\":");
         writer.u64(self.tokens_max);
         super::optional(writer, "systemPrompt", self.system.as_deref());
@@ -255,13 +280,65 @@ impl Sampling {
     }
 }
 
+impl Message {
+    fn new(json: String) -> Self {
+        let kinds = with_root(&json, |root| {
+            let message = root.as_object().unwrap_or(Object::EMPTY);
+            let is_of = |content: Value<'_>, kinds: &[&str]| {
+                let kind = content.as_object().and_then(|content| content.find("type"));
+                kind.is_some_and(|kind| kind.as_str().is_some_and(|kind| kinds.contains(&kind)))
+            };
+            let has = |kinds: &[&str]| contents(message).any(|content| is_of(content, kinds));
+            Ok((has(&["tool_use", "tool_result"]), has(&["audio"])))
+        });
+        // What is no JSON is its author's own.
+        let (has_tools, has_audio) = kinds.unwrap_or_default();
+        Self {
+            json,
+            has_tools,
+            has_audio,
+        }
+    }
+
+    /// The message as several of one content each, with the members that they have before
+    /// 2025-11-25.
+    ///
+    /// Specification: 2025-06-18, `client/sampling`, Message Content.
+    fn of_one_content(&self) -> Vec<Vec<u8>> {
+        let split = with_root(&self.json, |root| {
+            let message = root.as_object().unwrap_or(Object::EMPTY);
+            let role = message.find("role").ok_or("it has no role")?;
+            let one = |content: Value<'_>| {
+                let mut json = Vec::new();
+                let mut writer = JsonWriter::new(&mut json);
+                writer.raw(b"{\"role\":");
+                writer.value(role);
+                writer.raw(b",\"content\":");
+                writer.value(content);
+                writer.raw(b"}");
+                json
+            };
+            Ok(contents(message).map(one).collect())
+        });
+        split.unwrap_or_else(|_| vec![self.json.as_bytes().to_vec()])
+    }
+}
+
+/// The contents of a message, one or several.
+fn contents(message: Object<'_>) -> impl Iterator<Item = Value<'_>> {
+    let content = message.find("content");
+    let several = content.and_then(Value::as_array);
+    let one = content.filter(|_| several.is_none());
+    one.into_iter().chain(several.into_iter().flatten())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn written(sampling: &Sampling) -> String {
         let mut bytes = Vec::new();
-        sampling.write(&mut JsonWriter::new(&mut bytes));
+        sampling.write(&mut JsonWriter::new(&mut bytes), ProtocolVersion::LATEST);
         String::from_utf8(bytes).unwrap()
     }
 
@@ -290,5 +367,31 @@ mod tests {
         );
         let empty = written(&Sampling::new(1).priorities(None, None, None));
         assert_eq!(empty, r#"{"messages":[],"maxTokens":1}"#);
+    }
+
+    #[test]
+    fn a_message_of_several_contents_is_several_of_one() {
+        let split = |json: &str| {
+            let messages = Message::new(json.to_owned()).of_one_content();
+            let texts = messages.into_iter().map(String::from_utf8);
+            texts.collect::<Result<Vec<_>, _>>().unwrap()
+        };
+        let (a, b) = (r#"{"type":"text","text":"\u00e4"}"#, r#"{"type":"image"}"#);
+        assert_eq!(
+            split(&format!(
+                r#"{{"_meta":{{}},"content":[{a},{b}],"role":"user"}}"#
+            )),
+            [
+                r#"{"role":"user","content":{"type":"text","text":"ä"}}"#,
+                r#"{"role":"user","content":{"type":"image"}}"#,
+            ]
+        );
+        let one = r#"{"role":"user","content":{"type":"image"}}"#;
+        assert_eq!(split(one), [one]);
+        assert!(split(r#"{"role":"user","content":[]}"#).is_empty());
+        // What is no message stays as its author wrote it.
+        for other in ["{}", "[", r#"{"content":[1]}"#] {
+            assert_eq!(split(other), [other]);
+        }
     }
 }

@@ -8,11 +8,10 @@
 //! answers are there. So it asks first, and acts after that.
 
 use serde::Deserialize;
-use tightwire::{Ask, Context, Elicitation, Field, Inputs, Server, TextFormat, serde, tool};
+use tightwire::{Ask, Context, Elicitation, Field, Inputs, Server, TextFormat, tool};
 
 /// What of the form is read.
 #[derive(Deserialize)]
-#[serde(crate = "tightwire::serde")]
 struct Table<'a> {
     name: &'a str,
     guests: u8,
