@@ -5,6 +5,7 @@ mod ask;
 mod batches;
 mod blocked;
 mod changes;
+mod compilers;
 mod completion;
 mod contents;
 mod context;

@@ -65,6 +65,9 @@ pub enum Error {
     /// A [`Handle`](crate::Handle) was used before the server was frozen, or after the last of it
     /// was dropped.
     NotServing,
+    /// A [`Handle`](crate::Handle) was used to change what is served by a
+    /// [`Compiler`](crate::schema::Compiler), while it compiled for such a change.
+    Compiling,
     /// A TCP address is one that others than this machine reach: see `Listener::tcp_beyond_loopback`.
     NotLoopback {
         /// The address, with its port.
@@ -114,6 +117,9 @@ impl fmt::Display for Error {
             }
             Self::NotServing => f.write_str(
                 "the server is not frozen yet, or is gone: a handle changes what is being served",
+            ),
+            Self::Compiling => f.write_str(
+                "a compiler of schemas cannot change what is served while it compiles for a change",
             ),
             Self::NotLoopback { address } => write!(
                 f,
