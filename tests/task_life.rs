@@ -267,6 +267,25 @@ fn hooks_may_refuse_a_task_and_are_told_when_it_has_ended() {
 }
 
 #[test]
+fn a_task_that_has_no_room_is_told_of_as_refused() {
+    let noting = Noting::default();
+    let limits = Limits {
+        tasks_max: 1,
+        ..Limits::default()
+    };
+    let tools = server().limits(limits).hook(noting.clone());
+    let mut server = Stepped::new(tools.tool(nap("nap", 100)));
+    task(&mut server, "nap");
+    let answer = server.ask(&start(2, "nap"));
+    assert_eq!(refusal(&answer).code, -32603);
+    server.connection().line_took(Duration::from_millis(5));
+    let told = || std::mem::take(&mut *noting.0.lock().unwrap());
+    assert_eq!(told(), ["nap Error(-32603) 5ms"]);
+    server.pass_ms(100);
+    assert_eq!(told(), ["nap Result 100ms"]);
+}
+
+#[test]
 fn a_tool_that_comes_while_serving_may_have_tasks_and_they_outlive_it() {
     let mut building = server();
     let handle = building.handle();
