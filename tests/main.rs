@@ -12,6 +12,7 @@ mod context;
 mod deferred;
 mod definitions;
 mod described;
+mod elicitations;
 mod elsewhere;
 mod ending;
 mod extensions;

@@ -172,6 +172,9 @@ impl RpcError {
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i32 = -32021;
     /// -32022, 2026-07-28: the revision asked for is not served.
     pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+    /// -32042, 2025-11-25 alone: the user has to open a URL before the request is made again. See
+    /// [`Context::require_urls`](crate::Context::require_urls).
+    pub const URL_ELICITATION_REQUIRED: i32 = -32042;
     /// -32002, 2025-11-25 and before: the resource does not exist.
     pub const RESOURCE_NOT_FOUND: i32 = -32002;
 

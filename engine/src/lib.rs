@@ -26,7 +26,7 @@
 //! | what a function may return | [`IntoReply`]: [`Content`], [`Json`]; [`IntoMessages`], [`IntoContents`] |
 //! | putting a server together | [`Server`], [`Limits`], [`Files`] |
 //! | who asks, progress, logging, cancellation | [`Context`] |
-//! | asking the user, the client's model, for roots | [`Context::ask`], [`Inputs`] |
+//! | asking the user, the client's model, for roots | [`Context::ask`], [`Inputs`]; [`Context::require_urls`] for a call that has to wait for a page |
 //! | answering later | [`Reply::defer`] and [`Ticket`], [`Reply::after`], [`Tool::blocking`], [`Tool::asynchronous`], [`Tool::task`] |
 //! | completion of arguments | [`Complete`], [`Completion`] |
 //! | changes while serving | [`Handle`] |
@@ -60,7 +60,7 @@ pub use model::{
     content::{Content, ResourceLink},
     form::{Field, TextFormat},
     icon::{Icon, Theme},
-    input::{Elicitation, Inputs},
+    input::{Elicitation, Inputs, UrlElicitation},
     prompt::{PromptArgument, PromptMessage},
     resource::ResourceContents,
     sampling::{IncludeContext, Sampling, ToolChoice},

@@ -35,12 +35,7 @@ pub struct Inputs {
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     Form(Elicitation),
-    Url {
-        message: String,
-        url: String,
-        /// In 2025-11-25, which alone has one.
-        id: Option<String>,
-    },
+    Url(UrlElicitation),
     Sampling(Box<Sampling>),
     Roots,
 }
@@ -67,12 +62,13 @@ impl Inputs {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Self {
-        let input = Input::Url {
-            message: message.into(),
-            url: url.into(),
-            id: None,
-        };
-        self.with(key.into(), input)
+        self.elicit_url_with(key, UrlElicitation::new(message, url))
+    }
+
+    /// The same with all that such an elicitation may have.
+    #[must_use]
+    pub fn elicit_url_with(self, key: impl Into<String>, page: UrlElicitation) -> Self {
+        self.with(key.into(), Input::Url(page))
     }
 
     /// Asks for a message of a model.
@@ -151,6 +147,55 @@ impl Elicitation {
     }
 }
 
+/// A URL for the user to open, for what must not pass through the client.
+///
+/// Specification: 2025-11-25, `client/elicitation`, URL Mode Elicitation Requests.
+#[derive(Clone, Debug)]
+pub struct UrlElicitation {
+    message: String,
+    url: String,
+    id: Option<String>,
+}
+
+impl UrlElicitation {
+    /// A URL, with a message that tells the user why to open it.
+    #[must_use]
+    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            url: url.into(),
+            id: None,
+        }
+    }
+
+    /// Sets the `elicitationId`, under which the client is told that what the user does there is
+    /// done: see [`Context::elicitation_complete`](crate::Context::elicitation_complete). It must be
+    /// unique among those of the server. Without this it is one that nobody knows. Sent in
+    /// 2025-11-25, which alone has such ids.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The id; one that `new_id` makes, if the author gave none.
+    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) -> &str {
+        self.id.get_or_insert_with(new_id)
+    }
+
+    /// Writes the parameters of the request.
+    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
+        writer.raw(b"{\"mode\":\"url\",\"message\":");
+        writer.string(&self.message);
+        writer.raw(b",\"url\":");
+        writer.string(&self.url);
+        let id = self.id.as_deref();
+        let id = id.filter(|_| version == ProtocolVersion::V2025_11_25);
+        super::optional(writer, "elicitationId", id);
+        writer.raw(b"}");
+    }
+}
+
 impl Input {
     /// What a client must be capable of to be asked.
     pub(crate) fn required(&self) -> ClientCapabilities {
@@ -160,7 +205,7 @@ impl Input {
                 elicitation_form: true,
                 ..none
             },
-            Self::Url { .. } => ClientCapabilities {
+            Self::Url(_) => ClientCapabilities {
                 elicitation_url: true,
                 ..none
             },
@@ -188,7 +233,7 @@ impl Input {
                     .all(|(_, field)| field.exists_in(version));
                 (!exist).then_some("a field of several choices")
             }),
-            Self::Url { .. } => since(ProtocolVersion::V2025_11_25, "elicitation by URL"),
+            Self::Url(_) => since(ProtocolVersion::V2025_11_25, "elicitation by URL"),
             Self::Sampling(sampling) if sampling.uses_tools() => {
                 since(ProtocolVersion::V2025_11_25, "sampling with tools")
             }
@@ -199,10 +244,11 @@ impl Input {
         }
     }
 
-    /// Gives an elicitation by URL the id that 2025-11-25 wants it to have.
-    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) {
-        if let Self::Url { id, .. } = self {
-            *id = Some(new_id());
+    /// The id that 2025-11-25 wants an elicitation by URL to have.
+    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) -> Option<&str> {
+        match self {
+            Self::Url(page) => Some(page.identify(new_id)),
+            Self::Form(_) | Self::Sampling(_) | Self::Roots => None,
         }
     }
 
@@ -223,14 +269,10 @@ impl Input {
                 form.write_schema(writer, version);
                 writer.raw(b"}");
             }
-            Self::Url { message, url, id } => {
+            Self::Url(page) => {
                 writer.string(ELICIT);
-                writer.raw(b",\"params\":{\"mode\":\"url\",\"message\":");
-                writer.string(message);
-                writer.raw(b",\"url\":");
-                writer.string(url);
-                super::optional(writer, "elicitationId", id.as_deref());
-                writer.raw(b"}");
+                writer.raw(b",\"params\":");
+                page.write(writer, version);
             }
             Self::Sampling(sampling) => {
                 writer.string(CREATE_MESSAGE);
@@ -247,7 +289,7 @@ impl Input {
     /// The method that asks for it.
     pub(crate) fn method(&self) -> &'static str {
         match self {
-            Self::Form(_) | Self::Url { .. } => ELICIT,
+            Self::Form(_) | Self::Url(_) => ELICIT,
             Self::Sampling(_) => CREATE_MESSAGE,
             Self::Roots => LIST_ROOTS,
         }
@@ -269,7 +311,7 @@ impl Input {
                 }
                 Ok(())
             }
-            Self::Url { .. } => check_action(object).map(|_| ()),
+            Self::Url(_) => check_action(object).map(|_| ()),
             Self::Sampling(_) => {
                 for name in ["role", "model"] {
                     if object.find(name).and_then(Value::as_str).is_none() {

@@ -27,10 +27,11 @@ use super::{
     answers::Answers,
     context::Context,
     seal::{Binding, PRINCIPAL, bind},
+    ticket::lock,
 };
 use crate::{
     error::RpcError,
-    model::input::Inputs,
+    model::input::{Input, Inputs, UrlElicitation},
     protocol::{
         capabilities::ClientCapabilities,
         method::Method,
@@ -197,6 +198,58 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Asks the user to open URLs, each under its key, before the request can be served at all: to
+    /// sign in somewhere, to pay.
+    ///
+    /// In 2025-11-25 the request ends with the error -32042, and the client makes it again when its
+    /// user has been there; so this is an `Err` there each time, and a handler finds out by itself
+    /// whether it is still needed. From 2026-07-28 on, whose clients make requests again of
+    /// themselves, this is [`Context::ask`]: `input_required`, and in the next round the answers,
+    /// which say nothing of what happened there. In revisions before, and for a client that cannot
+    /// open URLs, it is refused as [`Context::ask`] refuses.
+    ///
+    /// ```
+    /// use tightwire::{Ask, Context, Elicited, UrlElicitation};
+    ///
+    /// fn invoices(context: &Context<'_>) -> Result<String, Ask> {
+    ///     if !is_signed_in() {
+    ///         let page = UrlElicitation::new("Please sign in.", "https://bank.example/connect/7");
+    ///         let answers = context.require_urls([("sign-in", page.id("connect-7"))])?;
+    ///         // In 2026-07-28: the user has been asked.
+    ///         return Ok(match answers.elicited("sign-in") {
+    ///             Elicited::Accepted(_) => "Nobody has signed in yet".to_owned(),
+    ///             Elicited::Declined | Elicited::Cancelled => "Without that, nothing".to_owned(),
+    ///         });
+    ///     }
+    ///     Ok("No invoices".to_owned())
+    /// }
+    /// # fn is_signed_in() -> bool { true }
+    /// ```
+    ///
+    /// Specification: 2025-11-25, `client/elicitation`, URL Elicitation Required Error; 2026-07-28,
+    /// `client/elicitation`, URL Mode Elicitation Requests.
+    ///
+    /// # Errors
+    ///
+    /// [`Ask`], to be returned from the handler, but where the client has answered.
+    pub fn require_urls<K: Into<String>>(
+        &self,
+        pages: impl IntoIterator<Item = (K, UrlElicitation)>,
+    ) -> Result<Answers<'a>, Ask> {
+        let mut inputs = Inputs::new();
+        for (key, page) in pages {
+            inputs = inputs.elicit_url_with(key, page);
+        }
+        if self.version != ProtocolVersion::V2025_11_25 || inputs.is_empty() {
+            return self.ask(inputs);
+        }
+        self.check_askable(&inputs)?;
+        let error = self.urls_required(inputs);
+        let ask = Ask::failed(error.message().to_owned());
+        self.outbox().stop = Some(Stop::Error(error));
+        Err(ask)
+    }
+
     /// Keeps a text for when the handler is called again, after it has asked.
     ///
     /// In the modern era it travels through the client, which can read it but not change it, and
@@ -238,6 +291,25 @@ impl<'a> Context<'a> {
             self.outbox().stop = Some(Stop::Error(error));
         }
         Err(Ask { message })
+    }
+
+    /// -32042, with elicitations by URL.
+    fn urls_required(&self, inputs: Inputs) -> RpcError {
+        let mut data = Vec::new();
+        let mut writer = JsonWriter::new(&mut data);
+        writer.raw(b"{\"elicitations\":[");
+        let max = self.registry.limits.elicitations_max;
+        writer.items(inputs.into_list(), |writer, (_, input)| {
+            if let Input::Url(mut page) = input {
+                let id = page.identify(|| self.registry.seal.unique_id(self.unix_ms));
+                lock(self.completions.changes()).open_elicitation(id, max);
+                page.write(writer, self.version);
+            }
+        });
+        writer.raw(b"]}");
+        let message = "This request requires that a URL is opened first";
+        RpcError::new(RpcError::URL_ELICITATION_REQUIRED, message)
+            .with_data(String::from_utf8_lossy(&data))
     }
 
     fn check_askable(&self, inputs: &Inputs) -> Result<(), Ask> {

@@ -549,6 +549,7 @@ impl Core {
             client: self.session.client(),
             registry: &self.registry,
             outbox: &self.outbox,
+            completions: &self.completions,
             remote: None,
         }
     }

@@ -170,6 +170,22 @@ impl Handle {
         }
     }
 
+    /// Tells the client of each session of 2025-11-25 that was sent an elicitation by URL of this id
+    /// that what its user does there is done: see [`UrlElicitation::id`](crate::UrlElicitation::id).
+    /// It is told once. Where nobody was asked, as in all other revisions, or nothing is served, it
+    /// does nothing.
+    ///
+    /// Specification: 2025-11-25, `client/elicitation`, Completion Notifications for URL Mode
+    /// Elicitation.
+    pub fn elicitation_complete(&self, id: &str) {
+        let Some(hub) = self.hub.upgrade() else {
+            return;
+        };
+        for connection in hub.connections() {
+            connection.complete_elicitation(id);
+        }
+    }
+
     fn add(&self, list: List, add: impl Fn(&mut Parts)) -> Result<()> {
         let changed = self.change(list, |parts| {
             add(parts);

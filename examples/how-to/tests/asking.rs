@@ -53,6 +53,42 @@ fn ask_url() {
 }
 
 #[test]
+fn sign_in() {
+    let capabilities = json!({ "elicitation": { "url": {} } });
+    for mut conversation in Conversation::each_with(example!("sign_in"), capabilities) {
+        let invoices = json!({ "name": "invoices" });
+        let address = "https://bank.example/connect-7";
+        if conversation.is_modern() {
+            let accept = json!({ "action": "accept" });
+            let (asked, text) = conversation.asked("invoices", json!({}), accept);
+            assert_eq!(asked["params"]["url"], address);
+            assert_eq!(text, "Please call again when you have signed in");
+        } else {
+            let refused = conversation.ask("tools/call", invoices.clone());
+            assert_eq!(refused["error"]["code"], -32042);
+            let page = &refused["error"]["data"]["elicitations"][0];
+            assert_eq!(
+                (&page["url"], &page["elicitationId"]),
+                (&json!(address), &json!("connect-7"))
+            );
+        }
+        conversation.send("tools/call", json!({ "name": "visit" }));
+        let visited = conversation.receive();
+        assert_eq!(visited["result"]["content"], json!([]));
+        if !conversation.is_modern() {
+            let told = conversation.receive();
+            assert_eq!(told["method"], "notifications/elicitation/complete");
+            assert_eq!(told["params"]["elicitationId"], "connect-7");
+        }
+        let answer = conversation.ask("tools/call", invoices);
+        assert_eq!(
+            answer["result"]["content"][0]["text"],
+            "There are 2 invoices"
+        );
+    }
+}
+
+#[test]
 fn sampling() {
     for mut conversation in Conversation::each_with(example!("sampling"), json!({ "sampling": {} }))
     {
