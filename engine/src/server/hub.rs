@@ -70,7 +70,7 @@ impl Handle {
     /// [`Server::freeze`](crate::Server::freeze). After an error nothing has changed.
     pub fn add_tool(&self, tool: impl IntoTool) -> Result<()> {
         let tool = tool.into_tool();
-        self.add(List::Tools, |parts| parts.tools.push(tool.clone()))
+        self.add(List::Tools, tool, |parts| &mut parts.tools)
     }
 
     /// Removes the tool of this name. Whether there was one.
@@ -92,9 +92,9 @@ impl Handle {
     /// As [`Handle::add_tool`].
     pub fn add_resource(&self, resource: impl IntoResource) -> Result<()> {
         match resource.into_resource() {
-            AnyResource::Resource(resource) => self.add(List::Resources, |parts| {
-                parts.resources.push(resource.clone());
-            }),
+            AnyResource::Resource(resource) => {
+                self.add(List::Resources, resource, |parts| &mut parts.resources)
+            }
             AnyResource::Template(template) => self.add_resource_template(template),
         }
     }
@@ -118,9 +118,7 @@ impl Handle {
     ///
     /// As [`Handle::add_tool`].
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<()> {
-        self.add(List::Resources, |parts| {
-            parts.templates.push(template.clone())
-        })
+        self.add(List::Resources, template, |parts| &mut parts.templates)
     }
 
     /// Removes the resource template that is written like this. Whether there was one.
@@ -143,7 +141,7 @@ impl Handle {
     /// As [`Handle::add_tool`].
     pub fn add_prompt(&self, prompt: impl IntoPrompt) -> Result<()> {
         let prompt = prompt.into_prompt();
-        self.add(List::Prompts, |parts| parts.prompts.push(prompt.clone()))
+        self.add(List::Prompts, prompt, |parts| &mut parts.prompts)
     }
 
     /// Removes the prompt of this name. Whether there was one.
@@ -186,9 +184,14 @@ impl Handle {
         }
     }
 
-    fn add(&self, list: List, add: impl Fn(&mut Parts)) -> Result<()> {
-        let changed = self.change(list, |parts| {
-            add(parts);
+    fn add<T: Clone>(
+        &self,
+        list: List,
+        item: T,
+        place: impl Fn(&mut Parts) -> &mut Vec<T>,
+    ) -> Result<()> {
+        let changed = self.change(list, move |parts| {
+            place(parts).push(item.clone());
             Some(())
         });
         changed.map(|_| ())
