@@ -90,8 +90,9 @@ pub(crate) struct InputRequired {
     pub(crate) request: Vec<u8>,
 }
 
-/// The client has to be asked before the handler can go on. To be returned from the handler, as it
-/// is or within an error of its own: it is no error of the tool's.
+/// The client has to be asked before the handler can go on; or it cannot be asked, or said what is of
+/// no use. To be returned from the handler, as it is or within an error of its own: that something
+/// has to be asked is no error of the tool's.
 #[derive(Debug)]
 pub struct Ask {
     message: String,
