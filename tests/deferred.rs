@@ -13,7 +13,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tightwire::{Call, Reply, RpcError, Ticket, Tool};
+use tightwire::{Call, Now, Reply, RpcError, Ticket, Tool};
 use tightwire_tests::{
     Held, Pair, Stepped, call, cancelled, legacy, legacy_result, modern, modern_result, refusal,
     server, text,
@@ -314,7 +314,9 @@ fn abort_cancels_all_that_is_unanswered() {
     let mut pair = with(held.tool());
     pair.send(&ask(1, "hold"));
     pair.send(&ask(2, "hold"));
-    pair.memory().connection().abort(&mut Vec::new());
+    pair.memory()
+        .connection()
+        .abort(Now::default(), &mut Vec::new());
     assert_eq!(pair.memory().in_flight(), 0);
     for _ in 0..2 {
         let ticket = held.next();

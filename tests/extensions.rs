@@ -37,7 +37,7 @@ fn measuring() -> Server {
                 let name = call.name();
                 reply.result(&json!({ "what": what, "times": times, "method": name }));
             }
-            Err(error) => reply.error(&RpcError::invalid_params(error.to_string())),
+            Err(error) => reply.protocol_error(&RpcError::invalid_params(error.to_string())),
         }
     });
     server()
@@ -227,7 +227,7 @@ fn a_method_cannot_ask_the_client() {
     let ask = method("example/ask", |call, reply| {
         match call.context().ask(Inputs::new().roots("roots")) {
             Ok(_) => reply.result(&json!({})),
-            Err(ask) => reply.error(&ask.into()),
+            Err(ask) => reply.protocol_error(&ask.into()),
         }
     });
     let mut pair = Pair::new(server().method(ask));

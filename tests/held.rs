@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tightwire::{Call, Job, Limits, Reply, Resource, Server, Tool};
+use tightwire::{Call, Job, Limits, Now, Reply, Resource, Server, Tool};
 use tightwire_tests::{
     Pair, Script, Stepped, batch, call, cancelled, legacy, modern, refusal, server,
 };
@@ -98,7 +98,7 @@ fn what_is_ready_of_a_batch_is_sent_when_the_rest_is_given_up() {
     let lines = batch(&[&wait, &legacy(2, "ping", &json!({}))]);
     assert_eq!(pair.send(&lines), Vec::<Value>::new());
     let mut out = Vec::new();
-    pair.memory().connection().abort(&mut out);
+    pair.memory().connection().abort(Now::default(), &mut out);
     let answers: Value = serde_json::from_slice(&out).expect("an array");
     assert_eq!(
         answers,
@@ -132,7 +132,7 @@ fn a_continuation_that_panics_when_it_is_dropped_harms_nothing() {
     // Its time is up before its delay is.
     assert_eq!(stepped.pass_ms(600_000)[0]["id"], 2);
     stepped.send(&lay(3));
-    stepped.connection().abort(&mut Vec::new());
+    stepped.connection().abort(Now::default(), &mut Vec::new());
 }
 
 #[test]

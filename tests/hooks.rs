@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::json;
 use tightwire::{
-    Call, Context, Finished, Hook, Inputs, Metrics, Prompt, Reply, RpcError, Server, Tool,
+    Call, Context, Finished, Hook, Inputs, Metrics, Now, Prompt, Reply, RpcError, Server, Tool,
 };
 use tightwire_tests::{
     Pair, Stepped, call, cancelled, legacy, modern, modern_result, refusal, server, text,
@@ -141,6 +141,31 @@ fn a_handler_elsewhere_is_told_of_when_its_answer_is_there() {
         notes.take().last().unwrap(),
         "tools/call slow Cancelled 10ms"
     );
+}
+
+#[test]
+fn what_is_given_up_at_the_end_is_told_of_as_cancelled() {
+    let notes = Notes::default();
+    let mut stepped = Stepped::new(tools().hook(notes.clone()));
+    stepped.send(&call(1, "slow", &json!({})));
+    stepped.send(&call(2, "later", &json!({})));
+    stepped.send(&call(3, "boom", &json!({})));
+    notes.take();
+    let now = Now {
+        monotonic: Duration::from_secs(7),
+        unix_ms: 0,
+    };
+    stepped.connection().abort(now, &mut Vec::new());
+    assert_eq!(
+        notes.take(),
+        [
+            "tools/call boom ToolError 0ns",
+            "tools/call slow Cancelled 7s",
+            "tools/call later Cancelled 7s",
+        ]
+    );
+    stepped.connection().abort(now, &mut Vec::new());
+    assert_eq!(notes.take(), Vec::<String>::new());
 }
 
 #[test]

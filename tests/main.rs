@@ -1,15 +1,18 @@
 //! The integration tests: a module per topic.
 
+mod answers;
 mod ask;
 mod batches;
 mod blocked;
 mod changes;
+mod compilers;
 mod completion;
 mod contents;
 mod context;
 mod deferred;
 mod definitions;
 mod described;
+mod elicitations;
 mod elsewhere;
 mod ending;
 mod extensions;
@@ -34,6 +37,7 @@ mod pressure;
 mod prompts;
 mod questions;
 mod resources;
+mod sampling;
 mod schema_suite;
 mod sockets;
 mod sockets_ending;

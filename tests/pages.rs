@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tightwire::{
     CacheScope, Call, ListKind, Prompt, Reply, Resource, ResourceTemplate, Server, Tool,
 };
-use tightwire_tests::{Revision, refusal};
+use tightwire_tests::{Pair, Revision, modern, refusal};
 
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", "name"),
@@ -181,4 +181,19 @@ fn lists_say_how_long_and_by_whom_they_are_kept() {
             }
         }
     }
+}
+
+#[test]
+fn what_discover_says_may_be_kept_as_long_as_its_author_says() {
+    let caching = |server: Server| {
+        let answer = Pair::new(server).ask(&modern(1, "server/discover", json!({})));
+        let result = &answer["result"];
+        (result["ttlMs"].clone(), result["cacheScope"].clone())
+    };
+    let lists = || server(1).cache_lists(1, CacheScope::Private);
+    assert_eq!(caching(lists()), (json!(300_000), json!("public")));
+    let told = caching(lists().cache_discover(7, CacheScope::Private));
+    assert_eq!(told, (json!(7), json!("private")));
+    let told = caching(lists().cache_discover(0, CacheScope::Public));
+    assert_eq!(told, (json!(0), json!("public")));
 }

@@ -3,14 +3,15 @@
 //! Specification: extension `io.modelcontextprotocol/tasks`.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskStore,
-    TaskStoreFull, TaskSupport,
+    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskState,
+    TaskStore, TaskStoreFull, TaskSupport,
 };
 use tightwire_tests::{Held, Stepped, modern, refusal, server};
 
@@ -163,6 +164,63 @@ fn a_store_of_ones_own_keeps_the_tasks_of_each_principal_apart() {
     }
 }
 
+/// A store that keeps each task as a text, as a file or a database would.
+#[derive(Default)]
+struct TextStore(Mutex<HashMap<String, String>>);
+
+impl TextStore {
+    fn write(&self, id: &str, task: &TaskRecord) {
+        let text = serde_json::to_string(task).expect("it can be written");
+        self.0.lock().unwrap().insert(id.to_owned(), text);
+    }
+}
+
+impl TaskStore for TextStore {
+    fn insert(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
+        self.write(id, &task);
+        Ok(())
+    }
+
+    fn load(&self, id: &str) -> Option<TaskRecord> {
+        let texts = self.0.lock().unwrap();
+        serde_json::from_str(texts.get(id)?).expect("it can be read")
+    }
+
+    fn store(&self, id: &str, task: TaskRecord) -> Result<(), TaskStoreFull> {
+        self.write(id, &task);
+        Ok(())
+    }
+
+    fn sweep(&self, _: u64) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn next_expiry_unix_ms(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn a_store_may_keep_tasks_as_texts() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let tools = server().task_store(TextStore::default()).tool(hold);
+    let mut server = Stepped::new(tools);
+    let id = task(&mut server, "hold");
+    assert_eq!(status(&mut server, &id), "working");
+    held.next().answer(|reply| reply.text("done"));
+    server.completed();
+    let got = get(&mut server, &id);
+    assert_eq!(got["status"], "completed");
+    assert_eq!(got["result"]["content"][0]["text"], "done");
+
+    let requests = vec![("key".to_owned(), Arc::from("{}"))];
+    let state = TaskState::InputRequired(requests);
+    let text = serde_json::to_value(&state).unwrap();
+    assert_eq!(text, json!({ "input_required": [["key", "{}"]] }));
+    assert_eq!(serde_json::from_value::<TaskState>(text).unwrap(), state);
+}
+
 /// A hook that notes what it is told.
 #[derive(Clone, Default)]
 struct Noting(Arc<Mutex<Vec<String>>>);
@@ -205,6 +263,25 @@ fn hooks_may_refuse_a_task_and_are_told_when_it_has_ended() {
     server.ask(&about("tasks/cancel", &other));
     assert_eq!(told(), ["nap Cancelled 60ms"]);
     server.pass_ms(40);
+    assert_eq!(told(), ["nap Result 100ms"]);
+}
+
+#[test]
+fn a_task_that_has_no_room_is_told_of_as_refused() {
+    let noting = Noting::default();
+    let limits = Limits {
+        tasks_max: 1,
+        ..Limits::default()
+    };
+    let tools = server().limits(limits).hook(noting.clone());
+    let mut server = Stepped::new(tools.tool(nap("nap", 100)));
+    task(&mut server, "nap");
+    let answer = server.ask(&start(2, "nap"));
+    assert_eq!(refusal(&answer).code, -32603);
+    server.connection().line_took(Duration::from_millis(5));
+    let told = || std::mem::take(&mut *noting.0.lock().unwrap());
+    assert_eq!(told(), ["nap Error(-32603) 5ms"]);
+    server.pass_ms(100);
     assert_eq!(told(), ["nap Result 100ms"]);
 }
 

@@ -12,7 +12,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tightwire::{
-    AsyncAnswer, BoxFuture, Call, Context, LogLevel, Reply, RpcError, Server, TaskSupport, Tool,
+    AsyncAnswer, BoxFuture, Call, Context, LogLevel, Now, Reply, RpcError, Server, TaskSupport,
+    Tool,
 };
 use tightwire_tests::{
     Held, Pair, Stepped, call, cancelled, legacy, modern, modern_meta, modern_result, refusal,
@@ -372,7 +373,7 @@ fn tasks_belong_to_the_server_and_not_to_a_connection() {
     let [nap, hold, block] = ["nap", "hold", "block"].map(|tool| task(&mut first, tool));
     let ticket = held.next();
     let job = first.connection().poll_job().unwrap();
-    first.connection().abort(&mut Vec::new());
+    first.connection().abort(Now::default(), &mut Vec::new());
     drop(first);
     assert!(!ticket.is_cancelled() && !job.is_cancelled());
     ticket.answer(|reply| reply.text("held"));

@@ -1,4 +1,4 @@
-//! A serde `Deserializer` over [`Value`]: how typed arguments are read.
+//! A serde `Deserializer` over [`Value`] and [`Object`]: how typed arguments are read.
 //!
 //! Strings are lent to the type (`&str` fields borrow from the line). A whole float is taken
 //! where an integer is wanted, since JSON does not tell `2.0` from `2`. The names of members are
@@ -15,17 +15,47 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use crate::value::{ArrayIter, Kind, Number, ObjectIter, Value};
+use crate::value::{ArrayIter, Kind, Number, Object, ObjectIter, Value};
 
 /// A JSON value does not fit the type it was to be read into.
+///
+/// It says where, as a path, and what is wrong there: `items[2].name: invalid type: …`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeserializeError {
+    /// Empty for the value as a whole.
+    path: String,
     message: String,
+}
+
+impl DeserializeError {
+    /// The same, of the member of this name.
+    #[cold]
+    fn in_member(mut self, name: &str) -> Self {
+        let dot = if self.starts_with_name() { "." } else { "" };
+        self.path = format!("{name}{dot}{}", self.path);
+        self
+    }
+
+    /// The same, of the item of this index.
+    #[cold]
+    fn in_item(mut self, index: usize) -> Self {
+        let dot = if self.starts_with_name() { "." } else { "" };
+        self.path = format!("[{index}]{dot}{}", self.path);
+        self
+    }
+
+    fn starts_with_name(&self) -> bool {
+        !self.path.is_empty() && !self.path.starts_with('[')
+    }
 }
 
 impl fmt::Display for DeserializeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
     }
 }
 
@@ -34,6 +64,7 @@ impl std::error::Error for DeserializeError {}
 impl de::Error for DeserializeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self {
+            path: String::new(),
             message: message.to_string(),
         }
     }
@@ -62,13 +93,13 @@ impl<'de> Deserializer<'de> for Value<'de> {
             return visitor.visit_borrowed_str(string);
         }
         if let Some(object) = self.as_object() {
-            return visitor.visit_map(Members {
-                members: object.iter(),
-                value: None,
-            });
+            return object.deserialize_any(visitor);
         }
         if let Some(array) = self.as_array() {
-            return visitor.visit_seq(Items(array.iter()));
+            return visitor.visit_seq(Items {
+                items: array.iter(),
+                index: 0,
+            });
         }
         if let Some(value) = self.as_bool() {
             return visitor.visit_bool(value);
@@ -104,22 +135,16 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     fn deserialize_enum<V: Visitor<'de>>(
         self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
+        name: &'static str,
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DeserializeError> {
         if let Some(variant) = self.as_str() {
             return visitor.visit_enum(variant.into_deserializer());
         }
-        match self
-            .as_object()
-            .map(|object| (object.len(), object.iter().next()))
-        {
-            Some((1, Some((variant, value)))) => visitor.visit_enum(Variant { variant, value }),
-            _ => Err(de::Error::invalid_type(
-                unexpected(self),
-                &"a string, or an object with one member",
-            )),
+        match self.as_object() {
+            Some(object) => object.deserialize_enum(name, variants, visitor),
+            None => Err(no_variant(unexpected(self))),
         }
     }
 
@@ -144,6 +169,58 @@ impl<'de> IntoDeserializer<'de, DeserializeError> for Value<'de> {
     }
 }
 
+impl<'de> Deserializer<'de> for Object<'de> {
+    type Error = DeserializeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        visitor.visit_map(Members {
+            members: self.iter(),
+            name: "",
+            value: None,
+        })
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        match (self.len(), self.iter().next()) {
+            (1, Some((variant, value))) => visitor.visit_enum(Variant { variant, value }),
+            _ => Err(no_variant(de::Unexpected::Map)),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(
+        self,
+        visitor: V,
+    ) -> Result<V::Value, DeserializeError> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct identifier
+    }
+}
+
+fn no_variant(found: de::Unexpected<'_>) -> DeserializeError {
+    de::Error::invalid_type(found, &"a string, or an object with one member")
+}
+
 fn unexpected(value: Value<'_>) -> de::Unexpected<'_> {
     match value.kind() {
         Kind::Null => de::Unexpected::Unit,
@@ -157,6 +234,8 @@ fn unexpected(value: Value<'_>) -> de::Unexpected<'_> {
 
 struct Members<'de> {
     members: ObjectIter<'de>,
+    /// Of the member whose value is next.
+    name: &'de str,
     value: Option<Value<'de>>,
 }
 
@@ -170,7 +249,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
         let Some((key, value)) = self.members.next() else {
             return Ok(None);
         };
-        self.value = Some(value);
+        (self.name, self.value) = (key, Some(value));
         seed.deserialize(Key(key)).map(Some)
     }
 
@@ -180,6 +259,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
     ) -> Result<V::Value, DeserializeError> {
         let value = self.value.take();
         seed.deserialize(value.ok_or_else(|| de::Error::custom("value asked for before its key"))?)
+            .map_err(|error: DeserializeError| error.in_member(self.name))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -305,7 +385,11 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && !is_padded && is_digits(fraction) && is_digits(exponent)
 }
 
-struct Items<'de>(ArrayIter<'de>);
+struct Items<'de> {
+    items: ArrayIter<'de>,
+    /// Of the next.
+    index: usize,
+}
 
 impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = DeserializeError;
@@ -314,14 +398,18 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DeserializeError> {
-        self.0
-            .next()
-            .map(|value| seed.deserialize(value))
-            .transpose()
+        let Some(value) = self.items.next() else {
+            return Ok(None);
+        };
+        let index = self.index;
+        self.index += 1;
+        seed.deserialize(value)
+            .map(Some)
+            .map_err(|error: DeserializeError| error.in_item(index))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.0.len())
+        Some(self.items.len())
     }
 }
 
@@ -389,6 +477,63 @@ mod tests {
         let mut parser = Parser::default();
         let document = parser.parse(&mut line).unwrap();
         document.root().deserialize().ok()
+    }
+
+    fn refused<T: for<'de> Deserialize<'de>>(text: &str) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(text.len() + LINE_PADDING, 0);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        let document = parser.parse(&mut line).unwrap();
+        let refused = document.root().deserialize::<T>().err();
+        refused.map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_error_says_where_it_is() {
+        type Orders = BTreeMap<String, Vec<BTreeMap<String, u8>>>;
+        type Grid = Vec<Vec<u8>>;
+        let told = "invalid type: string \"x\", expected u8";
+        for (error, path) in [
+            (refused::<Orders>(r#"{"a":[{},{"b":"x"}]}"#), "a[1].b: "),
+            (refused::<Grid>(r#"[[],[1,"x"]]"#), "[1][1]: "),
+            (refused::<u8>(r#""x""#), ""),
+        ] {
+            assert_eq!(error, format!("{path}{told}"));
+        }
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code)]
+        struct Table {
+            guests: u8,
+        }
+        assert_eq!(refused::<Table>("{}"), "missing field `guests`");
+        let within = refused::<Vec<Table>>("[{}]");
+        assert_eq!(within, "[0]: missing field `guests`");
+    }
+
+    #[test]
+    fn an_object_reads_as_the_value_that_it_is() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        enum Shape {
+            Side(u8),
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Whole(BTreeMap<String, u8>);
+
+        let text = r#"{"Side":2}"#;
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(text.len() + LINE_PADDING, 0);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let mut parser = Parser::default();
+        let document = parser.parse(&mut line).unwrap();
+        let object = document.root().as_object().unwrap();
+        assert_eq!(object.deserialize(), Ok(Shape::Side(2)));
+        assert_eq!(object.deserialize(), Ok(Some(Shape::Side(2))));
+        let whole = Whole(BTreeMap::from([("Side".to_owned(), 2)]));
+        assert_eq!(object.deserialize(), Ok(whole));
+        assert_eq!(object.deserialize(), Ok(serde_json::json!({ "Side": 2 })));
+        let error = object.deserialize::<u8>().unwrap_err().to_string();
+        assert_eq!(error, "invalid type: map, expected u8");
     }
 
     fn agrees<K: for<'de> Deserialize<'de> + Ord + Debug>(key: &str) {

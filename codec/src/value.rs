@@ -329,6 +329,15 @@ impl<'a> Object<'a> {
             .find_map(|(key, value)| (key == name).then_some(value))
     }
 
+    /// Reads the object into a type, whose `&str` fields borrow from the line.
+    ///
+    /// # Errors
+    ///
+    /// [`DeserializeError`] if the object does not fit the type.
+    pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T, DeserializeError> {
+        T::deserialize(self)
+    }
+
     /// The names of the members, each as a value that is a string.
     pub fn names(self) -> impl Iterator<Item = Value<'a>> {
         let mut members = self.iter();

@@ -65,6 +65,9 @@ pub enum Error {
     /// A [`Handle`](crate::Handle) was used before the server was frozen, or after the last of it
     /// was dropped.
     NotServing,
+    /// A [`Handle`](crate::Handle) was used to change what is served by a
+    /// [`Compiler`](crate::schema::Compiler), while it compiled for such a change.
+    Compiling,
     /// A TCP address is one that others than this machine reach: see `Listener::tcp_beyond_loopback`.
     NotLoopback {
         /// The address, with its port.
@@ -115,6 +118,9 @@ impl fmt::Display for Error {
             Self::NotServing => f.write_str(
                 "the server is not frozen yet, or is gone: a handle changes what is being served",
             ),
+            Self::Compiling => f.write_str(
+                "a compiler of schemas cannot change what is served while it compiles for a change",
+            ),
             Self::NotLoopback { address } => write!(
                 f,
                 "{address} is not a loopback address, and whoever reaches it could call every tool; \
@@ -128,6 +134,16 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+/// So that a `main` which returns [`Result`] may use `?` on what it does with files, too.
+impl From<io::Error> for Error {
+    fn from(source: io::Error) -> Self {
+        Self::Io {
+            doing: "input or output",
+            source,
+        }
     }
 }
 
@@ -156,6 +172,9 @@ impl RpcError {
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i32 = -32021;
     /// -32022, 2026-07-28: the revision asked for is not served.
     pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+    /// -32042, 2025-11-25 alone: the user has to open a URL before the request is made again. See
+    /// [`Context::require_urls`](crate::Context::require_urls).
+    pub const URL_ELICITATION_REQUIRED: i32 = -32042;
     /// -32002, 2025-11-25 and before: the resource does not exist.
     pub const RESOURCE_NOT_FOUND: i32 = -32002;
 
@@ -263,5 +282,16 @@ mod tests {
             name: "add".to_owned(),
         };
         assert_eq!(format!("{error:?}"), "there are two tools named `add`");
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_one_of_ours_by_a_question_mark() {
+        fn fails() -> Result<()> {
+            Err(io::Error::new(io::ErrorKind::NotFound, "no such file"))?;
+            Ok(())
+        }
+        let error = fails().unwrap_err();
+        assert_eq!(error.to_string(), "input or output: no such file");
+        assert!(std::error::Error::source(&error).is_some());
     }
 }

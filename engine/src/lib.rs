@@ -26,7 +26,7 @@
 //! | what a function may return | [`IntoReply`]: [`Content`], [`Json`]; [`IntoMessages`], [`IntoContents`] |
 //! | putting a server together | [`Server`], [`Limits`], [`Files`] |
 //! | who asks, progress, logging, cancellation | [`Context`] |
-//! | asking the user, the client's model, for roots | [`Context::ask`], [`Inputs`] |
+//! | asking the user, the client's model, for roots | [`Context::ask`], [`Inputs`]; [`Context::require_urls`] for a call that has to wait for a page |
 //! | answering later | [`Reply::defer`] and [`Ticket`], [`Reply::after`], [`Tool::blocking`], [`Tool::asynchronous`], [`Tool::task`] |
 //! | completion of arguments | [`Complete`], [`Completion`] |
 //! | changes while serving | [`Handle`] |
@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod json;
 mod limits;
 mod model;
 mod protocol;
@@ -59,9 +60,10 @@ pub use model::{
     content::{Content, ResourceLink},
     form::{Field, TextFormat},
     icon::{Icon, Theme},
-    input::{Elicitation, IncludeContext, Inputs, Sampling, ToolChoice},
+    input::{Elicitation, Inputs, UrlElicitation},
     prompt::{PromptArgument, PromptMessage},
     resource::ResourceContents,
+    sampling::{IncludeContext, Sampling, ToolChoice},
     task::{TaskRecord, TaskState, TaskSupport},
 };
 pub use protocol::{
@@ -73,7 +75,8 @@ pub use protocol::{
 pub use provider::files::Files;
 pub use server::{
     FrozenServer, Server,
-    ask::{Answers, Ask, Elicited, Sampled},
+    answers::{Answers, Elicited, Sampled},
+    ask::Ask,
     completion::{Complete, Completion},
     connection::{Now, ServerConnection},
     context::{ClientInfo, Context, TraceContext},

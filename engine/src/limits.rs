@@ -39,6 +39,10 @@ pub struct Limits {
     /// What would exceed it is answered with -32603. Default 4,096: more than a person has open, and
     /// so few that all of them may change at once. Their bytes count as held, too.
     pub subscribed_uris_max: usize,
+    /// Elicitations by URL of a session of 2025-11-25 that are remembered, so that the client can be
+    /// told that they are complete. For one more the oldest is forgotten, and is not told of. Default
+    /// 256: far more than a user has open.
+    pub elicitations_max: usize,
     /// How long after one round of change notifications the next may follow, in milliseconds. What
     /// changes meanwhile is told once, then. Default 20: 50 times a second is more often than
     /// anybody reads a list again.
@@ -122,6 +126,7 @@ impl Default for Limits {
             held_bytes_max: 64 << 20,
             subscriptions_max: 64,
             subscribed_uris_max: 4096,
+            elicitations_max: 256,
             changes_ms_min: 20,
             batch_max: 1024,
             output_bytes_max: 64 << 20,

@@ -104,6 +104,7 @@ impl Tap {
             let typed = match message["error"]["code"].as_i64() {
                 Some(-32021) => "MissingRequiredClientCapabilityError",
                 Some(-32022) => "UnsupportedProtocolVersionError",
+                Some(-32042) => "URLElicitationRequiredError",
                 _ => return,
             };
             return schemas.check(&revision, typed, message);
@@ -155,6 +156,7 @@ fn message_definition(method: &str) -> Option<&'static str> {
         "notifications/tools/list_changed" => "ToolListChangedNotification",
         "notifications/prompts/list_changed" => "PromptListChangedNotification",
         "notifications/resources/list_changed" => "ResourceListChangedNotification",
+        "notifications/elicitation/complete" => "ElicitationCompleteNotification",
         "notifications/resources/updated" => "ResourceUpdatedNotification",
         "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
         "elicitation/create" => "ElicitRequest",

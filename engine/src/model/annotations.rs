@@ -9,6 +9,7 @@ use crate::protocol::version::ProtocolVersion;
 
 /// Whom a message is from, or whom a content is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Role {
     /// The person.
     User,

@@ -6,6 +6,7 @@ use tightwire_codec::JsonWriter;
 
 /// Who may be given a cached result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CacheScope {
     /// Anybody: it does not depend on who asked.
     Public,

@@ -18,6 +18,7 @@ pub struct Icon {
 
 /// The background that an icon is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Theme {
     /// A light one.
     Light,

@@ -6,9 +6,8 @@
 
 use tightwire_codec::{JsonWriter, Object, Value};
 
-use super::form::{Field, write_number};
+use super::{form::Field, sampling::Sampling};
 use crate::{
-    error::one_line,
     protocol::{
         capabilities::ClientCapabilities,
         method::{CREATE_MESSAGE, ELICIT, LIST_ROOTS},
@@ -36,12 +35,7 @@ pub struct Inputs {
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
     Form(Elicitation),
-    Url {
-        message: String,
-        url: String,
-        /// In 2025-11-25, which alone has one.
-        id: Option<String>,
-    },
+    Url(UrlElicitation),
     Sampling(Box<Sampling>),
     Roots,
 }
@@ -68,12 +62,13 @@ impl Inputs {
         message: impl Into<String>,
         url: impl Into<String>,
     ) -> Self {
-        let input = Input::Url {
-            message: message.into(),
-            url: url.into(),
-            id: None,
-        };
-        self.with(key.into(), input)
+        self.elicit_url_with(key, UrlElicitation::new(message, url))
+    }
+
+    /// The same with all that such an elicitation may have.
+    #[must_use]
+    pub fn elicit_url_with(self, key: impl Into<String>, page: UrlElicitation) -> Self {
+        self.with(key.into(), Input::Url(page))
     }
 
     /// Asks for a message of a model.
@@ -152,243 +147,51 @@ impl Elicitation {
     }
 }
 
-/// A message to have a model write.
+/// A URL for the user to open, for what must not pass through the client.
+///
+/// Specification: 2025-11-25, `client/elicitation`, URL Mode Elicitation Requests.
 #[derive(Clone, Debug)]
-pub struct Sampling {
-    tokens_max: u64,
-    /// The messages, the preferences, the tools: JSON.
-    messages: Vec<String>,
-    system: Option<String>,
-    temperature: Option<f64>,
-    stop: Vec<String>,
-    hints: Vec<String>,
-    priorities: [Option<f64>; 3],
-    include: Option<IncludeContext>,
-    metadata: Option<String>,
-    tools: Vec<String>,
-    tool_choice: Option<ToolChoice>,
+pub struct UrlElicitation {
+    message: String,
+    url: String,
+    id: Option<String>,
 }
 
-/// Whose context a model is to be given. Deprecated from 2026-07-28 on, but for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum IncludeContext {
-    /// No context.
-    None,
-    /// That of this server.
-    ThisServer,
-    /// That of all servers of the client.
-    AllServers,
-}
-
-/// Whether a model is to use its tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ToolChoice {
-    /// As it likes.
-    Auto,
-    /// It must use one.
-    Required,
-    /// It must not.
-    None,
-}
-
-impl Sampling {
-    /// A message of at most so many tokens.
+impl UrlElicitation {
+    /// A URL, with a message that tells the user why to open it.
     #[must_use]
-    pub fn new(tokens_max: u64) -> Self {
+    pub fn new(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
-            tokens_max,
-            messages: Vec::new(),
-            system: None,
-            temperature: None,
-            stop: Vec::new(),
-            hints: Vec::new(),
-            priorities: [None; 3],
-            include: None,
-            metadata: None,
-            tools: Vec::new(),
-            tool_choice: None,
+            message: message.into(),
+            url: url.into(),
+            id: None,
         }
     }
 
-    /// Adds a text that the user says.
+    /// Sets the `elicitationId`, under which the client is told that what the user does there is
+    /// done: see [`Context::elicitation_complete`](crate::Context::elicitation_complete). It must be
+    /// unique among those of the server. Without this it is one that nobody knows. Sent in
+    /// 2025-11-25, which alone has such ids.
     #[must_use]
-    pub fn user(self, text: impl AsRef<str>) -> Self {
-        self.text("user", text.as_ref())
-    }
-
-    /// Adds a text that the assistant says.
-    #[must_use]
-    pub fn assistant(self, text: impl AsRef<str>) -> Self {
-        self.text("assistant", text.as_ref())
-    }
-
-    /// Adds a message with any content: a `SamplingMessage` of the specification, in JSON. This is
-    /// how results of tools are given back.
-    #[must_use]
-    pub fn message_json(mut self, json: impl Into<String>) -> Self {
-        self.messages.push(one_line(json.into()));
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
         self
     }
 
-    /// Sets the system prompt.
-    #[must_use]
-    pub fn system(mut self, text: impl Into<String>) -> Self {
-        self.system = Some(text.into());
-        self
+    /// The id; one that `new_id` makes, if the author gave none.
+    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) -> &str {
+        self.id.get_or_insert_with(new_id)
     }
 
-    /// Sets the temperature.
-    #[must_use]
-    pub fn temperature(mut self, temperature: f64) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Adds a text that ends the message.
-    #[must_use]
-    pub fn stop(mut self, text: impl Into<String>) -> Self {
-        self.stop.push(text.into());
-        self
-    }
-
-    /// Adds the name of a model, or a part of one, to be preferred. The first counts most.
-    #[must_use]
-    pub fn hint(mut self, name: impl Into<String>) -> Self {
-        self.hints.push(name.into());
-        self
-    }
-
-    /// Sets how much low cost, high speed and intelligence matter, each from 0 to 1 or, with
-    /// `None`, as the client likes.
-    ///
-    /// ```
-    /// use tightwire::Sampling;
-    ///
-    /// let sampling = Sampling::new(100).user("Hurry!").priorities(None, 0.9, 0.5);
-    /// ```
-    #[must_use]
-    pub fn priorities(
-        mut self,
-        cost: impl Into<Option<f64>>,
-        speed: impl Into<Option<f64>>,
-        intelligence: impl Into<Option<f64>>,
-    ) -> Self {
-        let priorities = [cost.into(), speed.into(), intelligence.into()];
-        self.priorities = priorities.map(|value| value.map(|value| value.clamp(0.0, 1.0)));
-        self
-    }
-
-    /// Sets whose context the model is given.
-    #[must_use]
-    pub fn include_context(mut self, include: IncludeContext) -> Self {
-        self.include = Some(include);
-        self
-    }
-
-    /// Sets metadata for the model's provider: a JSON object.
-    #[must_use]
-    pub fn metadata(mut self, json: impl Into<String>) -> Self {
-        self.metadata = Some(one_line(json.into()));
-        self
-    }
-
-    /// Adds a tool that the model may use, from 2025-11-25 on: a `Tool` of the specification, in
-    /// JSON.
-    #[must_use]
-    pub fn tool_json(mut self, json: impl Into<String>) -> Self {
-        self.tools.push(one_line(json.into()));
-        self
-    }
-
-    /// Sets whether the model is to use its tools.
-    #[must_use]
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.tool_choice = Some(choice);
-        self
-    }
-
-    fn text(self, role: &str, text: &str) -> Self {
-        let mut bytes = Vec::new();
-        let mut writer = JsonWriter::new(&mut bytes);
-        writer.raw(b"{\"role\":");
-        writer.string(role);
-        writer.raw(b",\"content\":{\"type\":\"text\",\"text\":");
-        writer.string(text);
-        writer.raw(b"}}");
-        self.message_json(String::from_utf8_lossy(&bytes))
-    }
-
-    fn uses_tools(&self) -> bool {
-        !self.tools.is_empty() || self.tool_choice.is_some()
-    }
-
-    fn write(&self, writer: &mut JsonWriter<'_>) {
-        writer.raw(b"{\"messages\":[");
-        writer.items(&self.messages, |writer, json| writer.raw(json.as_bytes()));
-        writer.raw(b"],\"maxTokens\":");
-        writer.u64(self.tokens_max);
-        super::optional(writer, "systemPrompt", self.system.as_deref());
-        if let Some(temperature) = self.temperature.filter(|value| value.is_finite()) {
-            writer.raw(b",\"temperature\":");
-            write_number(writer, temperature);
-        }
-        if !self.stop.is_empty() {
-            writer.raw(b",\"stopSequences\":[");
-            writer.items(self.stop.iter(), |writer, text| {
-                writer.string(text);
-            });
-            writer.raw(b"]");
-        }
-        self.write_preferences(writer);
-        let include = self.include.map(|include| match include {
-            IncludeContext::None => "none",
-            IncludeContext::ThisServer => "thisServer",
-            IncludeContext::AllServers => "allServers",
-        });
-        super::optional(writer, "includeContext", include);
-        if let Some(metadata) = &self.metadata {
-            writer.raw(b",\"metadata\":");
-            writer.raw(metadata.as_bytes());
-        }
-        if !self.tools.is_empty() {
-            writer.raw(b",\"tools\":[");
-            writer.items(&self.tools, |writer, json| writer.raw(json.as_bytes()));
-            writer.raw(b"]");
-        }
-        if let Some(choice) = self.tool_choice {
-            writer.raw(b",\"toolChoice\":{\"mode\":");
-            writer.string(match choice {
-                ToolChoice::Auto => "auto",
-                ToolChoice::Required => "required",
-                ToolChoice::None => "none",
-            });
-            writer.raw(b"}");
-        }
-        writer.raw(b"}");
-    }
-
-    fn write_preferences(&self, writer: &mut JsonWriter<'_>) {
-        let names = ["costPriority", "speedPriority", "intelligencePriority"];
-        let priorities = names.iter().zip(self.priorities);
-        if self.hints.is_empty() && self.priorities.iter().all(Option::is_none) {
-            return;
-        }
-        writer.raw(b",\"modelPreferences\":{\"hints\":[");
-        writer.items(self.hints.iter(), |writer, name| {
-            writer.raw(b"{\"name\":");
-            writer.string(name);
-            writer.raw(b"}");
-        });
-        writer.raw(b"]");
-        for (name, priority) in priorities {
-            if let Some(priority) = priority.filter(|value| value.is_finite()) {
-                writer.raw(b",");
-                writer.key(name);
-                write_number(writer, priority);
-            }
-        }
+    /// Writes the parameters of the request.
+    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
+        writer.raw(b"{\"mode\":\"url\",\"message\":");
+        writer.string(&self.message);
+        writer.raw(b",\"url\":");
+        writer.string(&self.url);
+        let id = self.id.as_deref();
+        let id = id.filter(|_| version == ProtocolVersion::V2025_11_25);
+        super::optional(writer, "elicitationId", id);
         writer.raw(b"}");
     }
 }
@@ -402,17 +205,14 @@ impl Input {
                 elicitation_form: true,
                 ..none
             },
-            Self::Url { .. } => ClientCapabilities {
+            Self::Url(_) => ClientCapabilities {
                 elicitation_url: true,
                 ..none
             },
             Self::Sampling(sampling) => ClientCapabilities {
                 sampling: true,
                 sampling_tools: sampling.uses_tools(),
-                sampling_context: matches!(
-                    sampling.include,
-                    Some(IncludeContext::ThisServer | IncludeContext::AllServers)
-                ),
+                sampling_context: sampling.uses_context(),
                 ..none
             },
             Self::Roots => ClientCapabilities {
@@ -433,18 +233,22 @@ impl Input {
                     .all(|(_, field)| field.exists_in(version));
                 (!exist).then_some("a field of several choices")
             }),
-            Self::Url { .. } => since(ProtocolVersion::V2025_11_25, "elicitation by URL"),
+            Self::Url(_) => since(ProtocolVersion::V2025_11_25, "elicitation by URL"),
             Self::Sampling(sampling) if sampling.uses_tools() => {
                 since(ProtocolVersion::V2025_11_25, "sampling with tools")
+            }
+            Self::Sampling(sampling) if sampling.has_audio() => {
+                since(ProtocolVersion::V2025_03_26, "sampling with audio")
             }
             Self::Sampling(_) | Self::Roots => None,
         }
     }
 
-    /// Gives an elicitation by URL the id that 2025-11-25 wants it to have.
-    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) {
-        if let Self::Url { id, .. } = self {
-            *id = Some(new_id());
+    /// The id that 2025-11-25 wants an elicitation by URL to have.
+    pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) -> Option<&str> {
+        match self {
+            Self::Url(page) => Some(page.identify(new_id)),
+            Self::Form(_) | Self::Sampling(_) | Self::Roots => None,
         }
     }
 
@@ -465,19 +269,15 @@ impl Input {
                 form.write_schema(writer, version);
                 writer.raw(b"}");
             }
-            Self::Url { message, url, id } => {
+            Self::Url(page) => {
                 writer.string(ELICIT);
-                writer.raw(b",\"params\":{\"mode\":\"url\",\"message\":");
-                writer.string(message);
-                writer.raw(b",\"url\":");
-                writer.string(url);
-                super::optional(writer, "elicitationId", id.as_deref());
-                writer.raw(b"}");
+                writer.raw(b",\"params\":");
+                page.write(writer, version);
             }
             Self::Sampling(sampling) => {
                 writer.string(CREATE_MESSAGE);
                 writer.raw(b",\"params\":");
-                sampling.write(writer);
+                sampling.write(writer, version);
             }
             Self::Roots => {
                 writer.string(LIST_ROOTS);
@@ -489,7 +289,7 @@ impl Input {
     /// The method that asks for it.
     pub(crate) fn method(&self) -> &'static str {
         match self {
-            Self::Form(_) | Self::Url { .. } => ELICIT,
+            Self::Form(_) | Self::Url(_) => ELICIT,
             Self::Sampling(_) => CREATE_MESSAGE,
             Self::Roots => LIST_ROOTS,
         }
@@ -511,7 +311,7 @@ impl Input {
                 }
                 Ok(())
             }
-            Self::Url { .. } => check_action(object).map(|_| ()),
+            Self::Url(_) => check_action(object).map(|_| ()),
             Self::Sampling(_) => {
                 for name in ["role", "model"] {
                     if object.find(name).and_then(Value::as_str).is_none() {
@@ -571,43 +371,5 @@ fn check_action(answer: Object<'_>) -> Result<bool, String> {
         Some("accept") => Ok(true),
         Some("decline" | "cancel") => Ok(false),
         _ => Err(".action must be one of accept, decline, cancel".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(sampling: &Sampling) -> String {
-        let mut bytes = Vec::new();
-        sampling.write(&mut JsonWriter::new(&mut bytes));
-        String::from_utf8(bytes).unwrap()
-    }
-
-    #[test]
-    fn a_sampling_is_written_with_all_that_it_has() {
-        let sampling = Sampling::new(9)
-            .user("A poem?")
-            .system("Rhyme.")
-            .temperature(0.5)
-            .stop("The end")
-            .hint("small")
-            .priorities(None, 2.0, 0.5)
-            .include_context(IncludeContext::ThisServer)
-            .metadata("{\"a\":1}")
-            .tool_json("{\"name\":\"rhyme\"}")
-            .tool_choice(ToolChoice::Required);
-        assert_eq!(
-            written(&sampling),
-            concat!(
-                r#"{"messages":[{"role":"user","content":{"type":"text","text":"A poem?"}}],"#,
-                r#""maxTokens":9,"systemPrompt":"Rhyme.","temperature":0.5,"#,
-                r#""stopSequences":["The end"],"modelPreferences":{"hints":[{"name":"small"}],"#,
-                r#""speedPriority":1,"intelligencePriority":0.5},"includeContext":"thisServer","#,
-                r#""metadata":{"a":1},"tools":[{"name":"rhyme"}],"toolChoice":{"mode":"required"}}"#,
-            )
-        );
-        let empty = written(&Sampling::new(1).priorities(None, None, None));
-        assert_eq!(empty, r#"{"messages":[],"maxTokens":1}"#);
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod input;
 pub(crate) mod meta;
 pub(crate) mod prompt;
 pub(crate) mod resource;
+pub(crate) mod sampling;
 pub(crate) mod subscription;
 pub(crate) mod task;
 pub(crate) mod tool;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use tightwire_codec::JsonWriter;
 
 /// The name under which both peers declare that they know tasks.
@@ -11,6 +12,7 @@ pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Which calls of a tool become tasks: see [`Tool::task`](crate::Tool::task).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TaskSupport {
     /// Those of clients that know tasks. Others get the answer itself.
     Optional,
@@ -21,8 +23,9 @@ pub enum TaskSupport {
 /// A task as it is kept: what the client sees of it, and what its function needs to be called
 /// again.
 ///
-/// See [`TaskStore`](crate::TaskStore).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// See [`TaskStore`](crate::TaskStore). One that does not keep tasks in memory writes and reads them
+/// with serde.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// Who made the call, and who alone may ask for it. Empty where nobody is told apart.
     pub principal: String,
@@ -58,7 +61,9 @@ pub struct TaskRecord {
 ///              ▼
 ///   Completed, Failed or Cancelled: the end
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum TaskState {
     /// Its function runs, or waits to be run.
     Working,

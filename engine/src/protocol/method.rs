@@ -50,6 +50,8 @@ pub(crate) const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
 pub(crate) const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
 pub(crate) const RESOURCES_LIST_CHANGED: &str = "notifications/resources/list_changed";
 pub(crate) const RESOURCES_UPDATED: &str = "notifications/resources/updated";
+/// In 2025-11-25 alone.
+pub(crate) const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 pub(crate) const TASK_CHANGED: &str = "notifications/tasks";
 /// Requests that a server makes: within a result in the modern era, by themselves in the legacy
 /// one.

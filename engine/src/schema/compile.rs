@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tightwire_codec::{LINE_PADDING, Line, Object, Parser, Value};
+use tightwire_codec::{Object, Value};
 
 use super::{
     node::{
@@ -16,6 +16,7 @@ use super::{
     },
     reference::Place,
 };
+use crate::json::with_root;
 
 /// Bounds against hostile schemas.
 const NODES_MAX: usize = 10_000;
@@ -44,21 +45,6 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Node>, String> {
         }
         Ok(compiler.nodes)
     })
-}
-
-/// Reads a text as JSON.
-pub(super) fn with_root<T>(
-    text: &str,
-    read: impl FnOnce(Value<'_>) -> Result<T, String>,
-) -> Result<T, String> {
-    let mut bytes = text.as_bytes().to_vec();
-    bytes.resize(text.len() + LINE_PADDING, 0);
-    let mut line = Line::padded(&mut bytes, text.len()).ok_or("it is too long")?;
-    let mut parser = Parser::default();
-    let document = parser
-        .parse(&mut line)
-        .map_err(|error| format!("it is not JSON: {error}"))?;
-    read(document.root())
 }
 
 struct Compiler<'a> {

@@ -13,7 +13,9 @@ use super::problem::{Problem, ProblemKind};
 /// [`Server::schema_compiler`](crate::Server::schema_compiler). The crate `tightwire-jsonschema`
 /// has one for all of JSON Schema.
 pub trait Compiler: fmt::Debug + Send + Sync {
-    /// Compiles a schema, given as JSON text.
+    /// Compiles a schema, given as JSON text: at the freeze, and again with every change that a
+    /// [`Handle`](crate::Handle) makes, on the thread that makes it. It cannot make such a change
+    /// itself: that is [`Error::Compiling`](crate::Error::Compiling).
     ///
     /// # Errors
     ///

@@ -36,6 +36,8 @@ mod value;
 
 use tightwire_codec::{Object, Value};
 
+use crate::json::with_root;
+
 pub use foreign::{Checker, Compiler};
 pub use problem::{Problem, ProblemKind};
 
@@ -94,7 +96,7 @@ impl Schema {
     ///
     /// As [`Schema::compile_or`], or that it is of another type.
     pub(crate) fn of_arguments(text: &str, other: Option<&dyn Compiler>) -> Result<Self, String> {
-        compile::with_root(text, |root| {
+        with_root(text, |root| {
             if root_object(root)?.find("type").and_then(Value::as_str) != Some("object") {
                 return Err("its `type` must be `object`".to_owned());
             }
@@ -109,7 +111,7 @@ impl Schema {
     ///
     /// As [`Schema::compile_or`], or that it is no object.
     pub(crate) fn of_output(text: &str, other: Option<&dyn Compiler>) -> Result<Self, String> {
-        compile::with_root(text, |root| root_object(root).map(|_| ()))?;
+        with_root(text, |root| root_object(root).map(|_| ()))?;
         Self::compile_or(text, other)
     }
 }

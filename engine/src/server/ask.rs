@@ -24,12 +24,14 @@ use std::fmt;
 use tightwire_codec::{JsonWriter, Number, Object, Value};
 
 use super::{
+    answers::Answers,
     context::Context,
     seal::{Binding, PRINCIPAL, bind},
+    ticket::lock,
 };
 use crate::{
     error::RpcError,
-    model::input::Inputs,
+    model::input::{Input, Inputs, UrlElicitation},
     protocol::{
         capabilities::ClientCapabilities,
         method::Method,
@@ -88,11 +90,19 @@ pub(crate) struct InputRequired {
     pub(crate) request: Vec<u8>,
 }
 
-/// The client has to be asked before the handler can go on. To be returned from the handler, as it
-/// is or within an error of its own: it is no error of the tool's.
+/// The client has to be asked before the handler can go on; or it cannot be asked, or said what is of
+/// no use. To be returned from the handler, as it is or within an error of its own: that something
+/// has to be asked is no error of the tool's.
 #[derive(Debug)]
 pub struct Ask {
     message: String,
+}
+
+impl Ask {
+    /// What the handler fails on, where nothing is asked.
+    pub(super) fn failed(message: String) -> Self {
+        Self { message }
+    }
 }
 
 impl fmt::Display for Ask {
@@ -113,29 +123,6 @@ impl From<Ask> for RpcError {
     fn from(ask: Ask) -> Self {
         Self::internal(ask.message)
     }
-}
-
-/// The answers of the client to all that was asked.
-#[derive(Debug)]
-pub struct Answers<'a> {
-    list: Vec<(String, Object<'a>)>,
-}
-
-/// What became of an elicitation.
-#[derive(Clone, Copy, Debug)]
-pub enum Elicited<'a> {
-    /// The user accepted. What was filled in fits the form; after a URL, it is empty.
-    Accepted(Object<'a>),
-    /// The user declined.
-    Declined,
-    /// The user dismissed the question.
-    Cancelled,
-}
-
-/// A message that a model wrote.
-#[derive(Clone, Copy, Debug)]
-pub struct Sampled<'a> {
-    message: Object<'a>,
 }
 
 impl<'a> Context<'a> {
@@ -191,7 +178,7 @@ impl<'a> Context<'a> {
         let used = list.iter().map(|(key, _)| key.clone());
         self.outbox().used.extend(used);
         if missing.is_empty() {
-            return Ok(Answers { list });
+            return Ok(Answers::new(list));
         }
         self.check_askable(&missing)?;
         let required = InputRequired {
@@ -210,6 +197,58 @@ impl<'a> Context<'a> {
         Err(Ask {
             message: "input of the client is required".to_owned(),
         })
+    }
+
+    /// Asks the user to open URLs, each under its key, before the request can be served at all: to
+    /// sign in somewhere, to pay.
+    ///
+    /// In 2025-11-25 the request ends with the error -32042, and the client makes it again when its
+    /// user has been there; so this is an `Err` there each time, and a handler finds out by itself
+    /// whether it is still needed. From 2026-07-28 on, whose clients make requests again of
+    /// themselves, this is [`Context::ask`]: `input_required`, and in the next round the answers,
+    /// which say nothing of what happened there. In revisions before, and for a client that cannot
+    /// open URLs, it is refused as [`Context::ask`] refuses.
+    ///
+    /// ```
+    /// use tightwire::{Ask, Context, Elicited, UrlElicitation};
+    ///
+    /// fn invoices(context: &Context<'_>) -> Result<String, Ask> {
+    ///     if !is_signed_in() {
+    ///         let page = UrlElicitation::new("Please sign in.", "https://bank.example/connect/7");
+    ///         let answers = context.require_urls([("sign-in", page.id("connect-7"))])?;
+    ///         // In 2026-07-28: the user has been asked.
+    ///         return Ok(match answers.elicited("sign-in") {
+    ///             Elicited::Accepted(_) => "Nobody has signed in yet".to_owned(),
+    ///             Elicited::Declined | Elicited::Cancelled => "Without that, nothing".to_owned(),
+    ///         });
+    ///     }
+    ///     Ok("No invoices".to_owned())
+    /// }
+    /// # fn is_signed_in() -> bool { true }
+    /// ```
+    ///
+    /// Specification: 2025-11-25, `client/elicitation`, URL Elicitation Required Error; 2026-07-28,
+    /// `client/elicitation`, URL Mode Elicitation Requests.
+    ///
+    /// # Errors
+    ///
+    /// [`Ask`], to be returned from the handler, but where the client has answered.
+    pub fn require_urls<K: Into<String>>(
+        &self,
+        pages: impl IntoIterator<Item = (K, UrlElicitation)>,
+    ) -> Result<Answers<'a>, Ask> {
+        let mut inputs = Inputs::new();
+        for (key, page) in pages {
+            inputs = inputs.elicit_url_with(key, page);
+        }
+        if self.version != ProtocolVersion::V2025_11_25 || inputs.is_empty() {
+            return self.ask(inputs);
+        }
+        self.check_askable(&inputs)?;
+        let error = self.urls_required(inputs);
+        let ask = Ask::failed(error.message().to_owned());
+        self.outbox().stop = Some(Stop::Error(error));
+        Err(ask)
     }
 
     /// Keeps a text for when the handler is called again, after it has asked.
@@ -253,6 +292,25 @@ impl<'a> Context<'a> {
             self.outbox().stop = Some(Stop::Error(error));
         }
         Err(Ask { message })
+    }
+
+    /// -32042, with elicitations by URL.
+    fn urls_required(&self, inputs: Inputs) -> RpcError {
+        let mut data = Vec::new();
+        let mut writer = JsonWriter::new(&mut data);
+        writer.raw(b"{\"elicitations\":[");
+        let max = self.registry.limits.elicitations_max;
+        writer.items(inputs.into_list(), |writer, (_, input)| {
+            if let Input::Url(mut page) = input {
+                let id = page.identify(|| self.registry.seal.unique_id(self.unix_ms));
+                lock(self.completions.changes()).open_elicitation(id, max);
+                page.write(writer, self.version);
+            }
+        });
+        writer.raw(b"]}");
+        let message = "This request requires that a URL is opened first";
+        RpcError::new(RpcError::URL_ELICITATION_REQUIRED, message)
+            .with_data(String::from_utf8_lossy(&data))
     }
 
     fn check_askable(&self, inputs: &Inputs) -> Result<(), Ask> {
@@ -379,102 +437,6 @@ impl<'a> Context<'a> {
         }
         writer.raw(b"}");
         bytes
-    }
-}
-
-impl<'a> Answers<'a> {
-    /// What became of an elicitation.
-    #[must_use]
-    pub fn elicited(&self, key: &str) -> Elicited<'a> {
-        let answer = self.value(key).unwrap_or(Object::EMPTY);
-        match answer.find("action").and_then(Value::as_str) {
-            Some("accept") => {
-                let content = answer.find("content").and_then(Value::as_object);
-                Elicited::Accepted(content.unwrap_or(Object::EMPTY))
-            }
-            Some("decline") => Elicited::Declined,
-            _ => Elicited::Cancelled,
-        }
-    }
-
-    /// The message that a model wrote.
-    #[must_use]
-    pub fn sampled(&self, key: &str) -> Sampled<'a> {
-        Sampled {
-            message: self.value(key).unwrap_or(Object::EMPTY),
-        }
-    }
-
-    /// The URIs of the client's roots, each with its name.
-    pub fn roots(&self, key: &str) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + use<'a> {
-        let roots = self.value(key).and_then(|answer| answer.find("roots"));
-        let roots = roots.and_then(Value::as_array);
-        roots.into_iter().flatten().filter_map(|root| {
-            let root = root.as_object()?;
-            let name = root.find("name").and_then(Value::as_str);
-            Some((root.find("uri")?.as_str()?, name))
-        })
-    }
-
-    /// The whole answer.
-    #[must_use]
-    pub fn value(&self, key: &str) -> Option<Object<'a>> {
-        let found = self.list.iter().find(|(name, _)| name == key);
-        found.map(|(_, answer)| *answer)
-    }
-}
-
-impl<'a> Elicited<'a> {
-    /// What was filled in, if the user accepted.
-    #[must_use]
-    pub fn content(self) -> Option<Object<'a>> {
-        match self {
-            Self::Accepted(content) => Some(content),
-            Self::Declined | Self::Cancelled => None,
-        }
-    }
-
-    /// The name of what became of it: `accept`, `decline` or `cancel`.
-    #[must_use]
-    pub fn action(self) -> &'static str {
-        match self {
-            Self::Accepted(_) => "accept",
-            Self::Declined => "decline",
-            Self::Cancelled => "cancel",
-        }
-    }
-}
-
-impl<'a> Sampled<'a> {
-    /// The text of the message: of its first content that is one.
-    #[must_use]
-    pub fn text(&self) -> Option<&'a str> {
-        self.contents()
-            .find_map(|content| content.as_object()?.find("text")?.as_str())
-    }
-
-    /// The contents of the message, one or several.
-    pub fn contents(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
-        let content = self.message.find("content");
-        let several = content.and_then(Value::as_array);
-        let one = content.filter(|_| several.is_none());
-        one.into_iter().chain(several.into_iter().flatten())
-    }
-
-    /// The name of the model.
-    #[must_use]
-    pub fn model(&self) -> &'a str {
-        self.member("model").unwrap_or_default()
-    }
-
-    /// Why the model stopped.
-    #[must_use]
-    pub fn stop_reason(&self) -> Option<&'a str> {
-        self.member("stopReason")
-    }
-
-    fn member(&self, name: &str) -> Option<&'a str> {
-        self.message.find(name).and_then(Value::as_str)
     }
 }
 

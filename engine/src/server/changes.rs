@@ -4,7 +4,7 @@
 //! resource that nobody is subscribed to has not, and of registries the newest alone counts.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
 };
 
@@ -21,6 +21,7 @@ pub(crate) struct Changes {
     pub(crate) resources: Watched,
     /// By their ids.
     pub(crate) tasks: Watched,
+    elicitations: Elicitations,
     closed: bool,
 }
 
@@ -33,6 +34,14 @@ pub(crate) struct Watched {
     updated: BTreeSet<Arc<str>>,
 }
 
+/// The elicitations by URL that the client of a session was sent, by their ids.
+#[derive(Debug, Default)]
+struct Elicitations {
+    /// The oldest first.
+    open: VecDeque<Arc<str>>,
+    complete: BTreeSet<Arc<str>>,
+}
+
 /// What is to be told.
 #[derive(Debug, Default)]
 pub(crate) struct News {
@@ -41,6 +50,8 @@ pub(crate) struct News {
     pub(crate) uris: BTreeSet<Arc<str>>,
     /// The ids of tasks.
     pub(crate) tasks: BTreeSet<Arc<str>>,
+    /// The ids of elicitations that are complete.
+    pub(crate) elicitations: BTreeSet<Arc<str>>,
 }
 
 impl Changes {
@@ -70,6 +81,22 @@ impl Changes {
         !had_news && self.has_news()
     }
 
+    /// Notes that the client is sent an elicitation by URL, and forgets the oldest where that makes
+    /// more than `max`.
+    pub(crate) fn open_elicitation(&mut self, id: &str, max: usize) {
+        if !self.closed && max > 0 {
+            self.elicitations.open(id, max);
+        }
+    }
+
+    /// Notes that an elicitation is complete, if it is one that the client was sent and was not told
+    /// of before. Whether the loop is to be woken.
+    pub(crate) fn complete_elicitation(&mut self, id: &str) -> bool {
+        let had_news = self.has_news();
+        self.elicitations.complete(id);
+        !had_news && self.has_news()
+    }
+
     /// The newest registry, if it was not taken before.
     pub(crate) fn take_registry(&mut self) -> Option<Arc<Registry>> {
         self.registry.take()
@@ -80,6 +107,7 @@ impl Changes {
         !self.lists.is_empty()
             || !self.resources.updated.is_empty()
             || !self.tasks.updated.is_empty()
+            || !self.elicitations.complete.is_empty()
     }
 
     /// Takes all that is to be told.
@@ -88,6 +116,7 @@ impl Changes {
             lists: std::mem::take(&mut self.lists),
             uris: std::mem::take(&mut self.resources.updated),
             tasks: std::mem::take(&mut self.tasks.updated),
+            elicitations: std::mem::take(&mut self.elicitations.complete),
         }
     }
 
@@ -130,9 +159,30 @@ impl Watched {
     }
 }
 
+impl Elicitations {
+    fn open(&mut self, id: &str, max: usize) {
+        self.open.retain(|open| **open != *id);
+        while self.open.len() + self.complete.len() >= max {
+            if self.open.pop_front().is_none() {
+                self.complete.pop_first();
+            }
+        }
+        self.open.push_back(id.into());
+    }
+
+    fn complete(&mut self, id: &str) {
+        let place = self.open.iter().position(|open| **open == *id);
+        self.complete
+            .extend(place.and_then(|place| self.open.remove(place)));
+    }
+}
+
 impl News {
     pub(crate) fn is_empty(&self) -> bool {
-        self.lists.is_empty() && self.uris.is_empty() && self.tasks.is_empty()
+        self.lists.is_empty()
+            && self.uris.is_empty()
+            && self.tasks.is_empty()
+            && self.elicitations.is_empty()
     }
 }
 
@@ -175,5 +225,37 @@ mod tests {
         assert_eq!((news.uris.len(), news.tasks.len()), (0, 1));
         changes.close();
         assert!(!changes.update_tasks([name]));
+    }
+
+    #[test]
+    fn of_elicitations_so_many_are_remembered_and_each_is_told_once() {
+        let mut changes = Changes::default();
+        assert!(!changes.complete_elicitation("a"), "nobody was asked");
+        for id in ["a", "b", "a", "c"] {
+            changes.open_elicitation(id, 2);
+        }
+        assert!(
+            !changes.complete_elicitation("b"),
+            "the oldest is forgotten"
+        );
+        assert!(changes.complete_elicitation("a"));
+        assert!(
+            !changes.complete_elicitation("c"),
+            "the loop was woken before"
+        );
+        let told = changes.take().elicitations;
+        assert_eq!(told.len(), 2);
+        assert!(!changes.complete_elicitation("a"), "it was told");
+        // What waits to be told has its room, too.
+        for id in ["a", "b", "c", "d"] {
+            changes.open_elicitation(id, 3);
+            changes.complete_elicitation(id);
+        }
+        assert_eq!(changes.take().elicitations.len(), 3);
+        changes.open_elicitation("a", 0);
+        assert!(!changes.complete_elicitation("a"));
+        changes.close();
+        changes.open_elicitation("a", 3);
+        assert!(!changes.complete_elicitation("a"));
     }
 }

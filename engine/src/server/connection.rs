@@ -248,13 +248,16 @@ impl ServerConnection {
         self.core.pending.len()
     }
 
-    /// Gives up all that is unanswered: whoever works on it sees a cancellation, and no answer is
-    /// sent any more. What is ready of a batch is sent.
-    pub fn abort(&mut self, out: &mut Vec<u8>) {
+    /// Gives up all that is unanswered: whoever works on it sees a cancellation, the hooks are told
+    /// that it was cancelled, and no answer is sent any more. What is ready of a batch is sent.
+    pub fn abort(&mut self, now: Now, out: &mut Vec<u8>) {
+        self.core.begin_step();
         self.core.jobs.clear();
         self.core.batches.close_all(out);
         let given_up: Vec<_> = self.core.pending.drain().collect();
         for entry in given_up {
+            let origin = &entry.state.origin;
+            self.core.tell_finished(now, origin, Ending::Cancelled);
             entry.state.give_up();
             self.core.cancelled = true;
         }

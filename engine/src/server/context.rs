@@ -47,6 +47,8 @@ pub struct Context<'a> {
     pub(crate) client: &'a Client,
     pub(crate) registry: &'a Registry,
     pub(crate) outbox: &'a Mutex<Outbox>,
+    /// What is left there reaches the connection; or the tasks of the server, if this is one.
+    pub(crate) completions: &'a Arc<Completions>,
     pub(crate) remote: Option<Remote<'a>>,
 }
 
@@ -62,7 +64,6 @@ pub(crate) struct Asked<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Remote<'a> {
     pub(crate) serial: u64,
-    pub(crate) completions: &'a Arc<Completions>,
     pub(crate) cancellation: &'a Cancellation,
     /// Whether the handler runs in the loop after all, where it must not wait.
     pub(crate) in_loop: bool,
@@ -223,8 +224,7 @@ impl<'a> Context<'a> {
     /// Specification: extension `io.modelcontextprotocol/tasks`.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.remote
-            .is_some_and(|remote| remote.completions.for_tasks)
+        self.completions.for_tasks
     }
 
     /// Tells the client how far the work is, if it asked to be told. `progress` must grow from
@@ -299,6 +299,18 @@ impl<'a> Context<'a> {
         self.send(NoticeKind::Log, notice);
     }
 
+    /// Tells the client that what its user does at the URL of an elicitation is done, if it was sent
+    /// one with this id in its session and was not told so before: see
+    /// [`UrlElicitation::id`](crate::UrlElicitation::id). Where it is not the call that learns of it,
+    /// [`Handle::elicitation_complete`](crate::Handle::elicitation_complete) tells it. Sent in
+    /// 2025-11-25, to clients that can be asked to open a URL; in all other revisions nothing is sent.
+    ///
+    /// Specification: 2025-11-25, `client/elicitation`, Completion Notifications for URL Mode
+    /// Elicitation.
+    pub fn elicitation_complete(&self, id: &str) {
+        self.completions.complete_elicitation(id);
+    }
+
     /// What the client of a task is told with its status.
     fn tell_status(&self, message: Option<&str>) {
         /// More is cut off.
@@ -307,7 +319,7 @@ impl<'a> Context<'a> {
             let ends = message.char_indices().map(|(at, c)| at + c.len_utf8());
             let end = ends.take_while(|end| *end <= STATUS_BYTES_MAX).last();
             let message = message.as_bytes()[..end.unwrap_or_default()].to_vec();
-            remote.completions.push_notice(Completion {
+            self.completions.push_notice(Completion {
                 serial: remote.serial,
                 kind: CompletionKind::Notice(NoticeKind::Progress, message),
             });
@@ -333,7 +345,7 @@ impl<'a> Context<'a> {
 
     fn send(&self, kind: NoticeKind, notice: Vec<u8>) {
         match self.remote {
-            Some(remote) => remote.completions.push_notice(Completion {
+            Some(remote) => self.completions.push_notice(Completion {
                 serial: remote.serial,
                 kind: CompletionKind::Notice(kind, notice),
             }),

@@ -550,6 +550,7 @@ impl Core {
             client: self.session.client(),
             registry: &self.registry,
             outbox: &self.outbox,
+            completions: &self.completions,
             remote: None,
         }
     }

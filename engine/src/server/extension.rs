@@ -4,7 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
-use serde::{Deserialize, Serialize, de::value::MapDeserializer};
+use serde::{Deserialize, Serialize};
 use tightwire_codec::{DeserializeError, JsonWriter, Object, Value};
 
 use super::{
@@ -159,7 +159,7 @@ impl<'a> ExtensionCall<'a> {
     ///
     /// [`DeserializeError`] if they do not fit the type.
     pub fn parse<T: Deserialize<'a>>(&self) -> std::result::Result<T, DeserializeError> {
-        T::deserialize(MapDeserializer::new(self.params.into_iter()))
+        self.params.deserialize()
     }
 
     /// The request that this is: who asks, and the means to report progress and to log. The client
@@ -230,8 +230,9 @@ impl ExtensionReply<'_> {
         });
     }
 
-    /// Answers with a JSON-RPC error.
-    pub fn error(self, error: &RpcError) {
+    /// Answers with a JSON-RPC error, as [`Reply::protocol_error`](crate::Reply::protocol_error)
+    /// does: methods have no other kind.
+    pub fn protocol_error(self, error: &RpcError) {
         self.answer.error(error);
     }
 }

@@ -61,7 +61,9 @@ pub trait Hook: Send + Sync + 'static {
         handler();
     }
 
-    /// After a request was answered, refused or cancelled; after a task has ended.
+    /// After a request was answered, refused or cancelled, or given up since its connection ended;
+    /// after a task has ended. It follows on every [`Hook::before`] of the request, whatever that
+    /// said: once for all of them where a session's call asks its client and is called again.
     fn after(&self, finished: &Finished<'_>) {
         let _ = finished;
     }
@@ -88,7 +90,7 @@ pub enum Ending {
     Error(i32),
     /// With a question to the client, who makes the request again.
     InputRequired,
-    /// Without an answer, since the client cancelled it.
+    /// Without an answer, since the client cancelled it, or is gone.
     Cancelled,
 }
 

@@ -11,6 +11,7 @@
 //! with.
 
 use std::{
+    cell::Cell,
     fmt,
     sync::{Arc, Mutex, Weak},
 };
@@ -64,18 +65,19 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::NotServing`] before the server is frozen and after it is gone; otherwise as
+    /// [`Error::NotServing`] before the server is frozen and after it is gone;
+    /// [`Error::Compiling`] from within a compiler of schemas; otherwise as
     /// [`Server::freeze`](crate::Server::freeze). After an error nothing has changed.
     pub fn add_tool(&self, tool: impl IntoTool) -> Result<()> {
         let tool = tool.into_tool();
-        self.add(List::Tools, |parts| parts.tools.push(tool))
+        self.add(List::Tools, tool, |parts| &mut parts.tools)
     }
 
     /// Removes the tool of this name. Whether there was one.
     ///
     /// # Errors
     ///
-    /// [`Error::NotServing`].
+    /// [`Error::NotServing`] or [`Error::Compiling`], as [`Handle::add_tool`].
     pub fn remove_tool(&self, name: &str) -> Result<bool> {
         self.remove(List::Tools, |parts| {
             take_out(&mut parts.tools, |tool| tool.definition.name == name)
@@ -91,7 +93,7 @@ impl Handle {
     pub fn add_resource(&self, resource: impl IntoResource) -> Result<()> {
         match resource.into_resource() {
             AnyResource::Resource(resource) => {
-                self.add(List::Resources, |parts| parts.resources.push(resource))
+                self.add(List::Resources, resource, |parts| &mut parts.resources)
             }
             AnyResource::Template(template) => self.add_resource_template(template),
         }
@@ -101,7 +103,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// [`Error::NotServing`].
+    /// [`Error::NotServing`] or [`Error::Compiling`], as [`Handle::add_tool`].
     pub fn remove_resource(&self, uri: &str) -> Result<bool> {
         self.remove(List::Resources, |parts| {
             take_out(&mut parts.resources, |resource| {
@@ -116,14 +118,14 @@ impl Handle {
     ///
     /// As [`Handle::add_tool`].
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<()> {
-        self.add(List::Resources, |parts| parts.templates.push(template))
+        self.add(List::Resources, template, |parts| &mut parts.templates)
     }
 
     /// Removes the resource template that is written like this. Whether there was one.
     ///
     /// # Errors
     ///
-    /// [`Error::NotServing`].
+    /// [`Error::NotServing`] or [`Error::Compiling`], as [`Handle::add_tool`].
     pub fn remove_resource_template(&self, uri_template: &str) -> Result<bool> {
         self.remove(List::Resources, |parts| {
             take_out(&mut parts.templates, |template| {
@@ -139,14 +141,14 @@ impl Handle {
     /// As [`Handle::add_tool`].
     pub fn add_prompt(&self, prompt: impl IntoPrompt) -> Result<()> {
         let prompt = prompt.into_prompt();
-        self.add(List::Prompts, |parts| parts.prompts.push(prompt))
+        self.add(List::Prompts, prompt, |parts| &mut parts.prompts)
     }
 
     /// Removes the prompt of this name. Whether there was one.
     ///
     /// # Errors
     ///
-    /// [`Error::NotServing`].
+    /// [`Error::NotServing`] or [`Error::Compiling`], as [`Handle::add_tool`].
     pub fn remove_prompt(&self, name: &str) -> Result<bool> {
         self.remove(List::Prompts, |parts| {
             take_out(&mut parts.prompts, |prompt| prompt.definition.name == name)
@@ -166,52 +168,103 @@ impl Handle {
         }
     }
 
-    fn add(&self, list: List, add: impl FnOnce(&mut Parts)) -> Result<()> {
-        let changed = self.change(list, |parts| {
-            add(parts);
+    /// Tells the client of each session of 2025-11-25 that was sent an elicitation by URL of this id
+    /// that what its user does there is done: see [`UrlElicitation::id`](crate::UrlElicitation::id).
+    /// It is told once. Where nobody was asked, as in all other revisions, or nothing is served, it
+    /// does nothing.
+    ///
+    /// Specification: 2025-11-25, `client/elicitation`, Completion Notifications for URL Mode
+    /// Elicitation.
+    pub fn elicitation_complete(&self, id: &str) {
+        let Some(hub) = self.hub.upgrade() else {
+            return;
+        };
+        for connection in hub.connections() {
+            connection.complete_elicitation(id);
+        }
+    }
+
+    fn add<T: Clone>(
+        &self,
+        list: List,
+        item: T,
+        place: impl Fn(&mut Parts) -> &mut Vec<T>,
+    ) -> Result<()> {
+        let changed = self.change(list, move |parts| {
+            place(parts).push(item.clone());
             Some(())
         });
         changed.map(|_| ())
     }
 
-    fn remove<T>(&self, list: List, remove: impl FnOnce(&mut Parts) -> Option<T>) -> Result<bool> {
+    fn remove<T>(&self, list: List, remove: impl Fn(&mut Parts) -> Option<T>) -> Result<bool> {
         self.change(list, remove).map(|removed| removed.is_some())
     }
 
     /// Makes a change, unless `edit` finds that there is nothing to change.
-    fn change<T>(
-        &self,
-        list: List,
-        edit: impl FnOnce(&mut Parts) -> Option<T>,
-    ) -> Result<Option<T>> {
-        let hub = self.hub.upgrade().ok_or(Error::NotServing)?;
-        // What users wrote, the drop of their handlers and the waker, runs when this is unlocked:
-        // it may use a handle itself.
-        let mut serving = lock(&hub.serving);
-        let current = serving.as_mut().ok_or(Error::NotServing)?;
-        let mut parts = current.parts.clone();
-        let Some(edited) = edit(&mut parts) else {
-            return Ok(None);
-        };
-        let registry = match Registry::freeze(parts.clone()) {
-            Ok(registry) => Arc::new(registry),
-            Err(error) => {
-                drop(serving);
-                drop(parts);
-                return Err(error);
-            }
-        };
-        let connections = hub.connections().into_iter();
-        let (told, _ended): (Vec<_>, Vec<_>) =
-            connections.partition(|connection| lock(connection.changes()).publish(&registry, list));
-        let old = std::mem::replace(current, Serving { parts, registry });
-        drop(serving);
-        drop(old);
-        for connection in told {
-            connection.notify();
+    ///
+    /// What users wrote, a compiler of schemas, the drop of their handlers and the waker, runs when
+    /// nothing is locked: it may use a handle itself. So another change may come in between: then
+    /// this one is made once more, of what is newest.
+    fn change<T>(&self, list: List, edit: impl Fn(&mut Parts) -> Option<T>) -> Result<Option<T>> {
+        if COMPILING.get() {
+            return Err(Error::Compiling);
         }
-        Ok(Some(edited))
+        let hub = self.hub.upgrade().ok_or(Error::NotServing)?;
+        loop {
+            let (number, mut parts) = {
+                let serving = lock(&hub.serving);
+                let current = serving.as_ref().ok_or(Error::NotServing)?;
+                (current.number, current.parts.clone())
+            };
+            let Some(edited) = edit(&mut parts) else {
+                return Ok(None);
+            };
+            let registry = Arc::new(freeze(parts.clone())?);
+            let mut serving = lock(&hub.serving);
+            let current = serving.as_mut().ok_or(Error::NotServing)?;
+            if current.number != number {
+                drop(serving);
+                continue;
+            }
+            let connections = hub.connections().into_iter();
+            let (told, _ended): (Vec<_>, Vec<_>) = connections
+                .partition(|connection| lock(connection.changes()).publish(&registry, list));
+            let number = number + 1;
+            let new = Serving {
+                number,
+                parts,
+                registry,
+            };
+            let old = std::mem::replace(current, new);
+            drop(serving);
+            drop(old);
+            for connection in told {
+                connection.notify();
+            }
+            return Ok(Some(edited));
+        }
     }
+}
+
+thread_local! {
+    /// Whether this thread compiles schemas for a change: one more from within would have all
+    /// compiled again, and so never end.
+    static COMPILING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Freezes the parts of a change.
+fn freeze(parts: Parts) -> Result<Registry> {
+    struct Compiling;
+    impl Drop for Compiling {
+        fn drop(&mut self) {
+            COMPILING.set(false);
+        }
+    }
+    COMPILING.set(true);
+    // Also when a compiler panics.
+    let _compiling = Compiling;
+    Registry::freeze(parts)
 }
 
 impl fmt::Debug for Handle {
@@ -229,6 +282,8 @@ pub(crate) struct Hub {
 }
 
 struct Serving {
+    /// How many changes came before.
+    number: u64,
     parts: Parts,
     registry: Arc<Registry>,
 }
@@ -250,7 +305,11 @@ impl Hub {
 
     /// Begins to serve what was frozen.
     pub(crate) fn serve(&self, parts: Parts, registry: Arc<Registry>) {
-        *lock(&self.serving) = Some(Serving { parts, registry });
+        *lock(&self.serving) = Some(Serving {
+            number: 0,
+            parts,
+            registry,
+        });
     }
 
     /// A connection to what is served now, which learns of every change after it.

@@ -316,9 +316,9 @@ impl Head {
             client: &self.client,
             registry,
             outbox,
+            completions: &way.completions,
             remote: Some(Remote {
                 serial: way.serial,
-                completions: &way.completions,
                 cancellation: &way.cancellation,
                 in_loop: self.in_loop,
                 time_limit: self.time_limit,

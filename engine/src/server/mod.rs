@@ -47,6 +47,7 @@ macro_rules! illustrated {
     };
 }
 
+pub(crate) mod answers;
 pub(crate) mod ask;
 pub(crate) mod batch;
 mod changes;
@@ -111,7 +112,7 @@ use self::{
 use crate::{
     error::{Result, RpcError, one_line},
     limits::Limits,
-    model::implementation::Implementation,
+    model::{caching::Caching, implementation::Implementation},
     schema::Compiler,
 };
 
@@ -134,6 +135,7 @@ impl Server {
                 limits: Limits::default(),
                 schema_compiler: None,
                 lists: ListSettings::default(),
+                discover_caching: Caching::LISTS,
                 check_output: cfg!(debug_assertions),
                 tools: Vec::new(),
                 resources: Vec::new(),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::RpcError,
-    model::{caching::Caching, implementation::Implementation},
+    model::implementation::Implementation,
     protocol::{
         meta::{self, Meta},
         version::ProtocolVersion,
@@ -87,7 +87,7 @@ pub(super) fn discover_result(parts: &Parts, features: Features, end: &[u8]) -> 
         writer.raw(b",\"instructions\":");
         writer.string(instructions);
     }
-    Caching::LISTS.write(&mut writer);
+    parts.discover_caching.write(&mut writer);
     writer.raw(end);
     bytes.into()
 }

@@ -22,6 +22,7 @@ use crate::{
 
 /// A list that clients ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ListKind {
     /// Of tools.
     Tools,

@@ -15,7 +15,7 @@ use super::{
     dispatch::{Again, Serving},
     hook::Ending,
     reply::{Answer, Outcome, Reply},
-    ticket::JobBytes,
+    ticket::{JobBytes, lock},
 };
 use crate::{
     error::RpcError,
@@ -95,11 +95,15 @@ impl Core {
             let origin = Origin::new(serving, &self.registry);
             return self.tell_finished(serving.now, &origin, ending);
         }
+        let registry = Arc::clone(&self.registry);
         let mut requests = Vec::new();
         let mut questions = Vec::new();
         for (key, mut input) in required.inputs.into_list() {
             self.questions += 1;
-            input.identify(|| self.registry.seal.unique_id(serving.now.unix_ms));
+            if let Some(id) = input.identify(|| registry.seal.unique_id(serving.now.unix_ms)) {
+                let max = registry.limits.elicitations_max;
+                lock(self.completions.changes()).open_elicitation(id, max);
+            }
             let mut writer = JsonWriter::new(&mut requests);
             writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
             writer.u64(self.questions);

@@ -30,6 +30,7 @@ use crate::{
     error::{Error, Result},
     limits::Limits,
     model::{
+        caching::Caching,
         implementation::Implementation,
         meta::{MetaObject, is_sound},
         prompt::PromptDefinition,
@@ -148,6 +149,7 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) schema_compiler: Option<Arc<dyn Compiler>>,
     pub(crate) lists: ListSettings,
+    pub(crate) discover_caching: Caching,
     pub(crate) check_output: bool,
     pub(crate) tools: Vec<Tool>,
     pub(crate) resources: Vec<Resource>,

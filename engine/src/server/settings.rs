@@ -1,7 +1,10 @@
-//! The setters of a [`Server`] for what it says of itself, and how its lists are sent.
+//! The setters of a [`Server`] for what it says of itself, and how that and its lists are sent.
 
 use super::{Server, pages::ListKind};
-use crate::model::{caching::CacheScope, icon::Icon};
+use crate::model::{
+    caching::{CacheScope, Caching},
+    icon::Icon,
+};
 
 impl Server {
     /// Sets the description, which tells a person what the server is for. Sent from 2025-11-25 on.
@@ -48,6 +51,13 @@ impl Server {
     #[must_use]
     pub fn cache_list(mut self, list: ListKind, ttl_ms: u64, scope: CacheScope) -> Self {
         self.parts.lists.cache(list, ttl_ms, scope);
+        self
+    }
+
+    /// The same for the answer to `server/discover`, which says what the server can do.
+    #[must_use]
+    pub fn cache_discover(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
+        self.parts.discover_caching = Caching { ttl_ms, scope };
         self
     }
 

@@ -12,7 +12,8 @@
 //! begins while the reader has much to take. Until then changes wait in the mailbox, where they
 //! need no more room than the subscriptions do.
 //!
-//! Tasks are told of likewise, with what has become of them when it is told.
+//! Tasks are told of likewise, with what has become of them when it is told; and so are the
+//! elicitations by URL that are complete, of the sessions that were asked for them.
 //!
 //! Specification: 2026-07-28, `basic/patterns/subscriptions`; before it, `server/resources`,
 //! Subscriptions, and List Changed Notification of each list; extension
@@ -25,6 +26,7 @@ use tightwire_codec::{Id, JsonWriter, Value};
 use super::{
     changes::{Changes, News},
     connection::{Core, Now, ServerConnection},
+    context::notification,
     dispatch::Serving,
     handler::guard,
     modern,
@@ -43,7 +45,7 @@ use crate::{
     },
     protocol::{
         meta::{SUBSCRIPTION_ID, client_extension},
-        method::{CANCELLED, RESOURCES_UPDATED},
+        method::{CANCELLED, ELICITATION_COMPLETE, RESOURCES_UPDATED},
         params::{Params, required_str},
         pending::IdBuf,
         version::ProtocolVersion,
@@ -456,6 +458,11 @@ impl Core {
             for subscription in open.iter().filter(|open| open.uris.contains(&uri)) {
                 notify(out, RESOURCES_UPDATED, Some(&subscription.id), Some(&uri));
             }
+        } else if let Some(id) = round.news.elicitations.pop_first() {
+            out.extend_from_slice(&notification(ELICITATION_COMPLETE, |writer| {
+                writer.raw(b"\"elicitationId\":");
+                writer.string(&id);
+            }));
         } else {
             return self.tell_next_of_task(out);
         }

@@ -146,8 +146,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// -32021 if the call must become a task, and the client does not know tasks. -32603 if there
-    /// is no room for one.
+    /// -32021 if the call must become a task, and the client does not know tasks.
     #[cold]
     pub(super) fn call_as_task(
         &mut self,
@@ -210,7 +209,14 @@ impl Core {
         self.empty_outbox();
         self.advance_tasks(serving.now);
         let record = self.record(options, serving, run);
-        let start = tasks.create(record, tool.timeout, serving.now.unix_ms)?;
+        let start = match tasks.create(record, tool.timeout, serving.now.unix_ms) {
+            Ok(start) => start,
+            Err(error) => {
+                // The hooks that were asked are told how it ended.
+                self.run_alone(serving, run, out, |_, answer| answer.error(&error));
+                return Ok(true);
+            }
+        };
         let id = start.id.clone();
         self.start_task(tasks, start, serving.now);
         let record = tasks.load(&id, PRINCIPAL)?;

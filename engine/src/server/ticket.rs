@@ -352,6 +352,13 @@ impl Completions {
         &self.changes
     }
 
+    /// Has the client told that an elicitation is complete, if it was sent it.
+    pub(super) fn complete_elicitation(&self, id: &str) {
+        if lock(&self.changes).complete_elicitation(id) {
+            self.notify();
+        }
+    }
+
     /// How many bytes are kept for calls that are not done.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)

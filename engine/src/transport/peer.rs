@@ -251,7 +251,8 @@ impl Peer {
         if let Some(ended) = self.input.ended
             && self.clock.monotonic() >= ended.saturating_add(self.drain_max())
         {
-            self.connection.abort(&mut self.output.bytes);
+            let now = self.clock.now();
+            self.connection.abort(now, &mut self.output.bytes);
         }
         if self.connection.take_cancelled() {
             pool.drop_cancelled();
@@ -295,7 +296,8 @@ impl Peer {
     ///
     /// What ended the input, if it was not its end; what writing failed with.
     pub(super) fn close(&mut self, log: &mut Log) -> Result<()> {
-        self.connection.abort(&mut self.output.bytes);
+        let now = self.clock.now();
+        self.connection.abort(now, &mut self.output.bytes);
         self.output.write(self.clock)?;
         self.write_log(log);
         match self.input.error.take() {

@@ -144,7 +144,8 @@ impl<W: Write> Threads<W> {
                 break;
             }
         }
-        self.connection.abort(&mut self.out);
+        let now = self.clock.now();
+        self.connection.abort(now, &mut self.out);
         self.write()?;
         self.write_log();
         match self.failed {
@@ -185,7 +186,8 @@ impl<W: Write> Threads<W> {
         if let Some(ended) = self.ended {
             self.connection.handle_end(&mut self.out);
             if self.clock.monotonic() >= ended.saturating_add(self.drain_max()) {
-                self.connection.abort(&mut self.out);
+                let now = self.clock.now();
+                self.connection.abort(now, &mut self.out);
             }
         }
         let now = self.clock.now();

@@ -16,7 +16,7 @@ fn ask_form() {
         let form = &asked["params"]["requestedSchema"];
         assert_eq!(form["required"], json!(["name", "guests"]));
         assert_eq!(form["properties"]["email"]["format"], "email");
-        assert_eq!(text, "A table for 2 is booked for Ada at Krone");
+        assert_eq!(text, "A table inside for 2 is booked for Ada at Krone");
         for action in ["decline", "cancel"] {
             let answer = json!({ "action": action });
             let (_, text) = conversation.asked("book", restaurant.clone(), answer);
@@ -49,6 +49,42 @@ fn ask_url() {
         assert_eq!(text, "Invoice 12 is paid");
         assert_eq!(pay(13, "accept").1, "Invoice 13 is not paid yet");
         assert_eq!(pay(12, "decline").1, "Nothing was paid");
+    }
+}
+
+#[test]
+fn sign_in() {
+    let capabilities = json!({ "elicitation": { "url": {} } });
+    for mut conversation in Conversation::each_with(example!("sign_in"), capabilities) {
+        let invoices = json!({ "name": "invoices" });
+        let address = "https://bank.example/connect-7";
+        if conversation.is_modern() {
+            let accept = json!({ "action": "accept" });
+            let (asked, text) = conversation.asked("invoices", json!({}), accept);
+            assert_eq!(asked["params"]["url"], address);
+            assert_eq!(text, "Please call again when you have signed in");
+        } else {
+            let refused = conversation.ask("tools/call", invoices.clone());
+            assert_eq!(refused["error"]["code"], -32042);
+            let page = &refused["error"]["data"]["elicitations"][0];
+            assert_eq!(
+                (&page["url"], &page["elicitationId"]),
+                (&json!(address), &json!("connect-7"))
+            );
+        }
+        conversation.send("tools/call", json!({ "name": "visit" }));
+        let visited = conversation.receive();
+        assert_eq!(visited["result"]["content"], json!([]));
+        if !conversation.is_modern() {
+            let told = conversation.receive();
+            assert_eq!(told["method"], "notifications/elicitation/complete");
+            assert_eq!(told["params"]["elicitationId"], "connect-7");
+        }
+        let answer = conversation.ask("tools/call", invoices);
+        assert_eq!(
+            answer["result"]["content"][0]["text"],
+            "There are 2 invoices"
+        );
     }
 }
 

@@ -7,7 +7,17 @@
 //! The function returns when it has to ask, and is called once more, from its start, when the
 //! answers are there. So it asks first, and acts after that.
 
-use tightwire::{Ask, Context, Elicitation, Elicited, Field, Inputs, Server, TextFormat, tool};
+use serde::Deserialize;
+use tightwire::{Ask, Context, Elicitation, Field, Inputs, Server, TextFormat, tool};
+
+/// What of the form is read.
+#[derive(Deserialize)]
+struct Table<'a> {
+    name: &'a str,
+    guests: u8,
+    // Who need not choose may leave it out.
+    seating: Option<&'a str>,
+}
 
 /// Book a table
 #[tool]
@@ -25,17 +35,20 @@ fn book(context: &Context<'_>, restaurant: &str) -> Result<String, Ask> {
         )
         .field("vegan", Field::boolean().default_boolean(false));
     let answers = context.ask(Inputs::new().elicit("table", form))?;
-    let form = match answers.elicited("table") {
-        Elicited::Accepted(form) => form,
-        // Not an error: the user's decision.
-        Elicited::Declined | Elicited::Cancelled => return Ok("No table was booked".to_owned()),
-    };
-    let name = form.find("name").and_then(|name| name.as_str());
-    let guests = form.find("guests").and_then(|guests| guests.as_u64());
-    let (name, guests) = (name.unwrap_or_default(), guests.unwrap_or_default());
-    Ok(format!(
-        "A table for {guests} is booked for {name} at {restaurant}"
-    ))
+    // What was filled in fits the form. Where the type asks for more, the tool fails on it.
+    Ok(match answers.elicited("table").parse::<Table<'_>>()? {
+        Some(table) => {
+            let place = if table.seating == Some("out") {
+                "outside"
+            } else {
+                "inside"
+            };
+            let Table { name, guests, .. } = table;
+            format!("A table {place} for {guests} is booked for {name} at {restaurant}")
+        }
+        // Declined, or dismissed: not an error but the user's decision.
+        None => "No table was booked".to_owned(),
+    })
 }
 
 fn main() -> tightwire::Result<()> {

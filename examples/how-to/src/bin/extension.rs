@@ -24,7 +24,7 @@ fn measure(call: ExtensionCall<'_>, reply: ExtensionReply<'_>) {
             let kilometres = (from.len() + to.len()) as f64 * 100.0;
             reply.result(&Measured { kilometres });
         }
-        Err(error) => reply.error(&RpcError::invalid_params(error.to_string())),
+        Err(error) => reply.protocol_error(&RpcError::invalid_params(error.to_string())),
     }
 }
 
