@@ -40,6 +40,7 @@ use super::{
     question::take_back_questions,
     registry::Registry,
     reply::{parse_error, write_error},
+    session_tasks::SessionTasks,
     subscriptions::Subscriptions,
     ticket::{Completion, Completions},
 };
@@ -93,6 +94,7 @@ impl ServerConnection {
                 questions: 0,
                 finished: FinishedLine::default(),
                 tasks_seen: None,
+                session_tasks: SessionTasks::default(),
                 log: Log::default(),
                 serial: 0,
                 ran: None,
@@ -175,12 +177,15 @@ impl ServerConnection {
     /// Sends the deferred answers that have come in since, as many as there is room for, and tells
     /// what changed. Changes wait while more than 64 KiB are in `out`.
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
-        if self.core.completions.is_ready() {
-            self.core.completed.extend(self.core.completions.take());
-            if self.core.tasks_seen.is_some() {
-                self.core.advance_tasks(now);
+        // Once more, for what tasks of the session have for it.
+        for _ in 0..2 {
+            if self.core.completions.is_ready() {
+                self.core.completed.extend(self.core.completions.take());
+                if self.core.tasks_seen.is_some() {
+                    self.core.advance_tasks(now);
+                }
+                self.core.renew();
             }
-            self.core.renew();
         }
         let room = self.core.output_room(out);
         while out.len() <= room
@@ -241,8 +246,8 @@ impl ServerConnection {
         self.core.pending.len()
     }
 
-    /// Gives up all that is unanswered: whoever works on it sees a cancellation, and no answer is
-    /// sent any more. What is ready of a batch is sent.
+    /// Gives up all that is unanswered, and the tasks of the session: whoever works on it sees a
+    /// cancellation, and no answer is sent any more. What is ready of a batch is sent.
     pub fn abort(&mut self, out: &mut Vec<u8>) {
         self.core.jobs.clear();
         self.core.batches.close_all(out);
@@ -251,6 +256,7 @@ impl ServerConnection {
             entry.state.give_up();
             self.core.cancelled = true;
         }
+        self.core.end_session_tasks();
     }
 
     /// Whether calls were cancelled or given up since this was asked last: jobs that wait for a
@@ -366,6 +372,7 @@ pub(super) struct Core {
     pub(super) finished: FinishedLine,
     /// When this connection last looked after tasks, if it ever had to do with them.
     pub(super) tasks_seen: Option<Now>,
+    pub(super) session_tasks: SessionTasks,
 }
 
 impl Core {

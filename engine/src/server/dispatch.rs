@@ -163,9 +163,12 @@ impl Core {
                 Ok(())
             }
             // Served before they come here.
-            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::Own(_) => {
-                Err(no_feature("such extension"))
-            }
+            Method::TasksGet
+            | Method::TasksUpdate
+            | Method::TasksCancel
+            | Method::TasksResult
+            | Method::TasksList
+            | Method::Own(_) => Err(no_feature("such extension")),
         }
     }
 
@@ -293,6 +296,12 @@ impl Core {
             execution: tool.execution,
             timeout: tool.timeout,
         };
+        if registry.tasks.is_some()
+            && serving.version == ProtocolVersion::V2025_11_25
+            && self.call_in_session(tool, params, serving, &run, out)?
+        {
+            return Ok(());
+        }
         if !tool.schema.is_valid(arguments) {
             let text = describe(&tool.name, &tool.schema.problems(arguments));
             self.run(serving, &run, out, |_, answer| {

@@ -79,6 +79,7 @@ pub(crate) mod registry;
 pub(crate) mod reply;
 pub(crate) mod resource;
 pub(crate) mod seal;
+mod session_tasks;
 mod settings;
 mod subscriptions;
 pub(crate) mod task;
