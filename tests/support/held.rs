@@ -14,9 +14,14 @@ impl Held {
     pub fn tool(&self) -> Tool {
         let held = self.clone();
         Tool::new("hold", move |_: Call<'_>, reply: Reply<'_>| {
-            let mut tickets = held.0.lock().unwrap_or_else(PoisonError::into_inner);
-            tickets.push(reply.defer());
+            held.keep(reply)
         })
+    }
+
+    /// Defers an answer.
+    pub fn keep(&self, reply: Reply<'_>) {
+        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.push(reply.defer());
     }
 
     /// Takes the oldest ticket.

@@ -113,6 +113,8 @@ impl Core {
         match serving.method {
             Method::Initialize => {
                 let version = self.session.initialize(params)?;
+                let has_tasks = self.registry.tasks.is_some();
+                self.session_tasks.declare(version, has_tasks);
                 constant(&self.registry.initialize[version.index()], serving, out);
                 Ok(())
             }
@@ -296,8 +298,7 @@ impl Core {
             execution: tool.execution,
             timeout: tool.timeout,
         };
-        if registry.tasks.is_some()
-            && serving.version == ProtocolVersion::V2025_11_25
+        if self.session_tasks.are_known(serving.version)
             && self.call_in_session(tool, params, serving, &run, out)?
         {
             return Ok(());

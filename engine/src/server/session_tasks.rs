@@ -57,6 +57,8 @@ const PAGE_SIZE: usize = 100;
 /// What a session knows of its tasks.
 #[derive(Debug, Default)]
 pub(super) struct SessionTasks {
+    /// Whether the handshake told the client that calls may become tasks.
+    declared: bool,
     /// Whose they are in the store. Empty before there is one.
     principal: String,
     /// In the order in which they were made.
@@ -110,6 +112,16 @@ impl<'a> Wanted<'a> {
 }
 
 impl SessionTasks {
+    /// Notes what the handshake of a session in this revision told of tasks.
+    pub(super) fn declare(&mut self, version: ProtocolVersion, has_tasks: bool) {
+        self.declared = has_tasks && version == VERSION;
+    }
+
+    /// Whether a request in this revision is one of a session that knows tasks.
+    pub(super) fn are_known(&self, version: ProtocolVersion) -> bool {
+        self.declared && version == VERSION
+    }
+
     /// Whether there is a task whose end the session has still to be told.
     pub(super) fn may_change(&self) -> bool {
         self.list.iter().any(|task| task.is_live)
@@ -270,7 +282,7 @@ impl Core {
         serving: &Serving<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
-        if serving.version != VERSION {
+        if !self.session_tasks.are_known(serving.version) {
             return Err(method_not_found(serving.method.as_str()));
         }
         let now = serving.now;

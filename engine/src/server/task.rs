@@ -162,11 +162,10 @@ impl Core {
         let is_required = options.support == TaskSupport::Required;
         if serving.version.era() == Era::Legacy {
             if is_required {
-                let version = serving.version;
                 self.run(serving, run, out, |_, answer| {
                     let name = excerpt(run.asked.name);
                     Reply::new(answer).error(format_args!(
-                        "{name} takes long and runs as a task, which revision {version} has not"
+                        "{name} takes long and runs as a task, and this session has no tasks"
                     ));
                 });
             }
