@@ -14,7 +14,7 @@ impl Held {
     pub fn tool(&self) -> Tool {
         let held = self.clone();
         Tool::new("hold", move |_: Call<'_>, reply: Reply<'_>| {
-            held.keep(reply)
+            held.keep(reply);
         })
     }
 

@@ -83,6 +83,7 @@ mod session_tasks;
 mod settings;
 mod subscriptions;
 pub(crate) mod task;
+mod task_question;
 pub(crate) mod task_store;
 mod task_table;
 mod task_watch;

@@ -10,14 +10,15 @@
 //!
 //! The tasks are those of the server, in the same store. That they are a session's alone is in their
 //! principal, which no other connection has; what the session is to be told comes through its
-//! mailbox, in order. At its end they are cancelled and forgotten, since nobody can ask for them.
+//! mailbox, in order. At its end they are cancelled and forgotten, since nobody can ask for them. What
+//! they ask their client is in the sibling `task_question`.
 //!
 //! Specification: 2025-11-25, `basic/utilities/tasks`.
 
 use std::{sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use tightwire_codec::{Id, JsonWriter, Object, Response, Value};
+use tightwire_codec::{Id, JsonWriter, Object, Value};
 
 use super::{
     connection::{Core, Now},
@@ -25,23 +26,20 @@ use super::{
     deferred::Awaited,
     dispatch::{Run, Serving},
     excerpt, method_not_found,
-    question::refusal,
     registry::ToolEntry,
     reply::{begin_result, write_error},
     task::{TaskOptions, only, task_id},
+    task_question::AskedOfTask,
     task_table::Caller,
     tasks::{Start, Tasks, no_such_task},
     ticket::{Completion, CompletionKind},
 };
 use crate::{
     error::RpcError,
-    model::{
-        input::Input,
-        task::{TaskRecord, TaskState, TaskSupport, relate, write_related},
-    },
+    model::task::{TaskRecord, TaskState, TaskSupport, write_related},
     protocol::{
         hash::hash,
-        method::{CANCELLED, Method, TASK_STATUS},
+        method::{Method, TASK_STATUS},
         params::{Params, optional_object},
         pending::Entry,
         version::ProtocolVersion,
@@ -50,7 +48,7 @@ use crate::{
 };
 
 /// The one revision that has such tasks.
-const VERSION: ProtocolVersion = ProtocolVersion::V2025_11_25;
+pub(super) const VERSION: ProtocolVersion = ProtocolVersion::V2025_11_25;
 /// How many tasks a page of their list has, unless the server's lists have pages of their own size.
 const PAGE_SIZE: usize = 100;
 
@@ -60,11 +58,11 @@ pub(super) struct SessionTasks {
     /// Whether the handshake told the client that calls may become tasks.
     declared: bool,
     /// Whose they are in the store. Empty before there is one.
-    principal: String,
+    pub(super) principal: String,
     /// In the order in which they were made.
     list: Vec<SessionTask>,
     /// What the client was asked for them, and has not answered.
-    asked: Vec<AskedOfTask>,
+    pub(super) asked: Vec<AskedOfTask>,
 }
 
 #[derive(Debug)]
@@ -75,15 +73,6 @@ struct SessionTask {
     expires_unix_ms: u64,
     /// Whether the session has still to be told of its end.
     is_live: bool,
-}
-
-#[derive(Debug)]
-struct AskedOfTask {
-    /// The id of the request to the client.
-    id: u64,
-    task: Arc<str>,
-    key: String,
-    input: Input,
 }
 
 /// What a client wants of the task that a call becomes: `params.task`.
@@ -391,72 +380,6 @@ impl Core {
         Ok(())
     }
 
-    /// Sends the client what a task wants to know, unless it was sent already.
-    ///
-    /// Specification: 2025-11-25, `basic/utilities/tasks`, Input Required Status.
-    fn ask_for_task(&mut self, tasks: &Tasks, task: &Arc<str>, now: Now, out: &mut Vec<u8>) {
-        let asked = &mut self.session_tasks.asked;
-        if asked.iter().any(|asked| asked.task == *task) {
-            return;
-        }
-        for (key, mut input) in tasks.inputs(task) {
-            self.questions += 1;
-            input.identify(|| self.registry.seal.unique_id(now.unix_ms));
-            let mut line = Vec::new();
-            let mut writer = JsonWriter::new(&mut line);
-            writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
-            writer.u64(self.questions);
-            writer.raw(b",");
-            input.write(&mut writer, VERSION);
-            writer.raw(b"}\n");
-            relate(&mut line, task);
-            out.extend_from_slice(&line);
-            asked.push(AskedOfTask {
-                id: self.questions,
-                task: Arc::clone(task),
-                key,
-                input,
-            });
-        }
-    }
-
-    /// Takes an answer of the client that no request in flight waits for: it may be for a task.
-    pub(super) fn answer_task(&mut self, now: Now, id: u64, response: &Response<'_>) {
-        let registry = Arc::clone(&self.registry);
-        let SessionTasks {
-            principal, asked, ..
-        } = &mut self.session_tasks;
-        let place = asked.iter().position(|asked| asked.id == id);
-        let (Some(tasks), Some(place)) = (&registry.tasks, place) else {
-            return;
-        };
-        let AskedOfTask {
-            task, key, input, ..
-        } = asked.remove(place);
-        let problem = match response.outcome {
-            Err(error) => refusal(&input, error),
-            Ok(result) => {
-                let timeout = |tool: &str| registry.tools.find(tool)?.1.timeout;
-                let responses = [(key.as_str(), result)];
-                match tasks.answer(&task, principal, responses, timeout, now.unix_ms) {
-                    Err(error) => error.message().to_owned(),
-                    Ok(None) => return,
-                    Ok(Some(start)) => return self.start_task(tasks, start, now),
-                }
-            }
-        };
-        self.fail_task(tasks, &task, &problem, now);
-    }
-
-    /// Answers for the function of a task: with a tool execution error.
-    fn fail_task(&mut self, tasks: &Arc<Tasks>, id: &str, text: &str, now: Now) {
-        if let Some((serial, cancellation)) = tasks.at_work(id) {
-            let ticket = self.task_ticket(tasks, serial, VERSION, cancellation);
-            ticket.answer(|reply| reply.error(text));
-        }
-        self.advance_tasks(now);
-    }
-
     /// A task of the session is not at work any more: tells so, has the client asked, and answers
     /// one of those who wait for its result. The others have their turn when there is room.
     pub(super) fn handle_task(&mut self, now: Now, id: Arc<str>, is_told: bool, out: &mut Vec<u8>) {
@@ -529,22 +452,6 @@ impl Core {
             .pending
             .find_mut(|waiting| matches!(&waiting.what, Awaited::Task(task) if **task == *id));
         waiting.map(|entry| entry.serial)
-    }
-
-    /// Tells the client that what it was asked for a task need not be answered any more.
-    fn take_back_asked(&mut self, task: &str, out: &mut Vec<u8>) {
-        self.session_tasks.asked.retain(|asked| {
-            let is_other = *asked.task != *task;
-            if !is_other {
-                let mut notice = notification(CANCELLED, |writer| {
-                    writer.raw(b"\"requestId\":");
-                    writer.u64(asked.id);
-                });
-                relate(&mut notice, task);
-                out.extend_from_slice(&notice);
-            }
-            is_other
-        });
     }
 
     /// Cancels and forgets the tasks of the session.
