@@ -111,13 +111,7 @@ impl Core {
     ) -> Result<(), RpcError> {
         let features = self.registry.features;
         match serving.method {
-            Method::Initialize => {
-                let version = self.session.initialize(params)?;
-                let has_tasks = self.registry.tasks.is_some();
-                self.session_tasks.declare(version, has_tasks);
-                constant(&self.registry.initialize[version.index()], serving, out);
-                Ok(())
-            }
+            Method::Initialize => self.initialize(params, serving, out),
             Method::Ping => {
                 constant(b"{}}\n", serving, out);
                 Ok(())
@@ -172,6 +166,20 @@ impl Core {
             | Method::TasksList
             | Method::Own(_) => Err(no_feature("such extension")),
         }
+    }
+
+    /// Specification: 2025-11-25, `basic/lifecycle`, Initialization.
+    fn initialize(
+        &mut self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let version = self.session.initialize(params)?;
+        let has_tasks = self.registry.tasks.is_some();
+        self.session_tasks.declare(version, has_tasks);
+        constant(&self.registry.initialize[version.index()], serving, out);
+        Ok(())
     }
 
     /// Serves a request for which the client may be asked back, with what it has answered so far.
