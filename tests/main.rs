@@ -37,6 +37,7 @@ mod resources;
 mod schema_suite;
 mod session_task_input;
 mod session_task_results;
+mod session_task_walks;
 mod session_tasks;
 mod sockets;
 mod sockets_ending;

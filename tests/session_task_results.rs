@@ -428,7 +428,12 @@ impl Hook for Noting {
 #[test]
 fn hooks_learn_of_tasks_and_not_of_those_who_wait_for_them() {
     let noting = Noting::default();
-    let mut server = session(server().hook(noting.clone()).tool(nap("nap", 100)));
+    let limits = Limits {
+        tasks_max: 1,
+        ..Limits::default()
+    };
+    let server = server().limits(limits).hook(noting.clone());
+    let mut server = session(server.tool(nap("nap", 100)));
     let params = json!({ "name": "nap", "task": {}, "_meta": { "refuse": true } });
     assert_eq!(
         refusal(&server.ask(&legacy(1, "tools/call", &params))).code,
@@ -438,6 +443,9 @@ fn hooks_learn_of_tasks_and_not_of_those_who_wait_for_them() {
     let told = || std::mem::take(&mut *noting.0.lock().unwrap());
     assert_eq!(told(), ["tools/call nap Error(-7)"]);
     let id = task(&mut server, "nap");
+    assert_eq!(refusal(&server.ask(&start("nap"))).code, -32603, "no room");
+    server.connection().line_took(Duration::ZERO);
+    assert_eq!(told(), ["tools/call nap Error(-32603)"]);
     server.send(&wait("a", &id));
     server.send(&cancelled("a"));
     server.send(&wait("b", &id));

@@ -24,6 +24,12 @@ impl Held {
         tickets.push(reply.defer());
     }
 
+    /// How many calls wait.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Takes the oldest ticket.
     ///
     /// # Panics

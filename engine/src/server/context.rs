@@ -221,7 +221,8 @@ impl<'a> Context<'a> {
 
     /// Whether the request has become a task, which no connection waits for.
     ///
-    /// Specification: extension `io.modelcontextprotocol/tasks`.
+    /// Specification: extension `io.modelcontextprotocol/tasks`; 2025-11-25,
+    /// `basic/utilities/tasks`.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.remote

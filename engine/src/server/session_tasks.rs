@@ -180,7 +180,7 @@ impl Core {
     /// # Errors
     ///
     /// -32601 if the tool does not run as a task and is to, or the other way round. -32602 if it
-    /// cannot be told what is wanted. -32603 if there is no room for a task.
+    /// cannot be told what is wanted.
     #[cold]
     pub(super) fn call_in_session(
         &mut self,
@@ -244,7 +244,14 @@ impl Core {
             client: Arc::clone(self.session.client()),
             session: Arc::downgrade(&self.completions),
         };
-        let start = tasks.create(record.clone(), caller, tool.timeout, now.unix_ms)?;
+        let start = match tasks.create(record.clone(), caller, tool.timeout, now.unix_ms) {
+            Ok(start) => start,
+            Err(error) => {
+                // The hooks that were asked are told how it ended.
+                self.run_alone(serving, run, out, |_, answer| answer.error(&error));
+                return Ok(true);
+            }
+        };
         let expires_unix_ms = record.expires_unix_ms();
         self.session_tasks.add(&start, expires_unix_ms, now);
         let mut writer = JsonWriter::new(out);
