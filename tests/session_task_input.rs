@@ -353,3 +353,18 @@ fn a_hook_may_ask_before_there_is_a_task() {
     let answer = server.ask(&about("tasks/result", id));
     assert_eq!(answer, result(id, text("true")));
 }
+
+#[test]
+fn what_is_kept_of_a_wanted_task_is_held() {
+    let limits = Limits {
+        held_bytes_max: 4_000,
+        ..Limits::default()
+    };
+    let block = tool("block", |_, reply| reply.text("done")).blocking();
+    let mut server = session(server().limits(limits).hook(AsksFirst).tool(block));
+    let params = json!({ "name": "block", "task": { "more": "x".repeat(5_000) } });
+    let asked = server.ask(&legacy(1, "tools/call", &params));
+    assert_eq!(asked["method"], "elicitation/create");
+    let answer = server.ask(&legacy(2, "tools/call", &json!({ "name": "block" })));
+    assert_eq!(answer["error"]["code"], -32603, "{answer}");
+}

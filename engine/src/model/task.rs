@@ -41,7 +41,8 @@ impl TaskSupport {
 /// See [`TaskStore`](crate::TaskStore).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRecord {
-    /// Who made the call, and who alone may ask for it. Empty where nobody is told apart.
+    /// Who made the call, and who alone may ask for it. Empty where nobody is told apart; for a
+    /// session of 2025-11-25, a name that no other session has.
     pub principal: String,
     /// The name of the tool.
     pub tool: String,

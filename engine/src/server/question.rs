@@ -56,6 +56,7 @@ impl Asking {
 
     /// Has the call served again with one more parameter.
     pub(super) fn add(&mut self, name: &str, value: Value<'_>) {
+        let before = self.request.len();
         // Its closing brace.
         self.request.pop();
         let mut writer = JsonWriter::new(&mut self.request);
@@ -63,6 +64,7 @@ impl Asking {
         writer.key(name);
         writer.value(value);
         writer.raw(b"}");
+        self.bytes.grow(self.request.len().saturating_sub(before));
     }
 
     fn is_answered(&self) -> bool {
