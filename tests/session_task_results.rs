@@ -362,6 +362,11 @@ fn the_end_of_a_session_is_that_of_its_tasks() {
         task(&mut second, "nap");
     }
     assert_eq!(first.completed(), NOTHING);
+    // A connection that is just dropped is over as well.
+    drop(second);
+    let mut third = Stepped::connect(&server);
+    open(&mut third);
+    task(&mut third, "nap");
 }
 
 #[test]

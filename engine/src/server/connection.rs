@@ -375,6 +375,13 @@ pub(super) struct Core {
     pub(super) session_tasks: SessionTasks,
 }
 
+impl Drop for Core {
+    /// Nobody can ask for the tasks of the session any more.
+    fn drop(&mut self) {
+        self.end_session_tasks();
+    }
+}
+
 impl Core {
     /// Nothing has run yet of what comes now; how long the last step took will not be told any
     /// more.
