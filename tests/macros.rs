@@ -3,11 +3,12 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Server,
+    Context, Server, TaskOptions, TaskSupport,
     schemars::{self, JsonSchema},
     serde::Deserialize,
     tool,
@@ -355,4 +356,41 @@ fn the_same_function_serves_both_eras() {
         let answer = pair.ask(&legacy(1, "tools/call", &params));
         assert_eq!(answer, legacy_result(1, &text("5")), "{version}");
     }
+}
+
+#[tool(task)]
+fn may(context: &Context<'_>) -> bool {
+    context.is_task()
+}
+
+#[tool(task = "optional", blocking)]
+fn may_too() {}
+
+#[tool(task = "required")]
+fn must() {}
+
+#[tool(task = short())]
+async fn shortly() {}
+
+fn short() -> TaskOptions {
+    TaskOptions::new(TaskSupport::Required).ttl(Duration::from_secs(7))
+}
+
+#[test]
+fn calls_of_a_function_may_become_tasks() {
+    let server = Server::new("s", "1").executor(drop);
+    let server = server.tool(may).tool(may_too).tool(must).tool(shortly);
+    let mut pair = Pair::session(server, "2025-11-25");
+    let answer = pair.ask(&legacy(1, "tools/list", &json!({})));
+    let tools = answer["result"]["tools"].as_array().unwrap().iter();
+    let support = tools.map(|tool| tool["execution"]["taskSupport"].as_str());
+    let expected = ["optional", "optional", "required", "required"];
+    assert_eq!(support.collect::<Vec<_>>(), expected.map(Some));
+    let call = |tool: &str| legacy(2, "tools/call", &json!({ "name": tool, "task": {} }));
+    let lines = pair.send(&call("shortly"));
+    assert_eq!(lines[0]["result"]["task"]["ttl"], 7_000);
+    let lines = pair.send(&call("may"));
+    let id = &lines[0]["result"]["task"]["taskId"];
+    let answer = pair.ask(&legacy(3, "tasks/result", &json!({ "taskId": id })));
+    assert_eq!(answer["result"]["content"], text("true")["content"]);
 }

@@ -103,13 +103,12 @@ fn the_extension_is_declared_where_calls_may_become_tasks() {
     let with = capabilities(server().tool(nap("nap", 1)));
     assert_eq!(with["extensions"], json!({ EXTENSION: {} }));
     assert_eq!(with.get("tasks"), None);
-    // The session's revision has other tasks, which are not served.
+    // Sessions have no such extension.
     let mut pair = Pair::new(server().tool(nap("nap", 1)));
     let answer = pair.ask(&tightwire_tests::initialize("2025-11-25"));
     let declared = &answer["result"]["capabilities"];
     assert_eq!(declared.get("extensions"), None);
     assert_eq!(declared.get("experimental"), None);
-    assert_eq!(declared.get("tasks"), None);
 }
 
 #[test]
@@ -182,7 +181,7 @@ fn where_a_task_is_required_a_client_must_know_them() {
     let answer = pair.ask(&start(2, "job"));
     assert_eq!(answer["result"]["resultType"], "task");
 
-    let mut pair = Pair::session(job(), "2025-11-25");
+    let mut pair = Pair::session(job(), "2025-06-18");
     let params = json!({ "name": "job", "task": { "ttl": 60_000 } });
     let answer = pair.ask(&legacy(1, "tools/call", &params));
     assert_eq!(answer["result"]["isError"], true);
@@ -191,16 +190,18 @@ fn where_a_task_is_required_a_client_must_know_them() {
 }
 
 #[test]
-fn a_session_has_no_tasks() {
-    let mut server = server().tool(nap("nap", 0));
-    server = server.tool(tool("now", |_, reply| reply.text("now")));
-    let mut pair = Pair::session(server, "2025-11-25");
-    let params = json!({ "name": "now", "task": { "ttl": 60_000 } });
-    let answer = pair.ask(&legacy(1, "tools/call", &params));
-    assert_eq!(answer["result"], text("now"));
-    for method in ["tasks/get", "tasks/list", "tasks/result", "tasks/cancel"] {
-        let answer = pair.ask(&legacy(2, method, &json!({ "taskId": "a" })));
-        assert_eq!(refusal(&answer).code, -32601, "{method}");
+fn a_session_of_a_revision_without_tasks_has_none() {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18"] {
+        let now = tool("now", |_, reply| reply.text("now"));
+        let mut pair = Pair::session(server().tool(now), version);
+        let params = json!({ "name": "now", "task": { "ttl": 60_000 } });
+        let answer = pair.ask(&legacy(1, "tools/call", &params));
+        assert_eq!(answer["result"], text("now"));
+        for method in ["get", "list", "result", "cancel", "update"] {
+            let method = format!("tasks/{method}");
+            let answer = pair.ask(&legacy(2, &method, &json!({ "taskId": "a" })));
+            assert_eq!(refusal(&answer).code, -32601, "{method}");
+        }
     }
 }
 

@@ -83,8 +83,8 @@ pub struct Limits {
     /// Default 64 MiB, one longest request.
     pub task_bytes_max: usize,
     /// How long a task lives from when it is made, in milliseconds: then it is forgotten, and
-    /// cancelled if it has not ended. Default 3,600,000: clients may come back for what they
-    /// asked for, and need not be waited for for ever.
+    /// cancelled if it has not ended. Tools, and clients of 2025-11-25, may say less. Default
+    /// 3,600,000: clients may come back for what they asked for, and need not be waited for for ever.
     pub task_ms_max: u64,
     /// Progress notifications that a request may send at once, and again each second; more are not
     /// sent. Default 100: smoother than anybody can see.

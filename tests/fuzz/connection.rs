@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use tightwire::{
     Call, FrozenServer, Handle, Limits, Memory, Prompt, Reply, Resource, ResourceTemplate,
-    RpcError, Server, Ticket, Tool,
+    RpcError, Server, TaskSupport, Ticket, Tool,
     codec::{LINE_PADDING, Line, Message, Parser},
     schemars::{self, JsonSchema},
 };
@@ -22,7 +22,7 @@ static SERVER: LazyLock<(FrozenServer, Handle)> = LazyLock::new(server);
 static LATER: Mutex<Vec<Ticket>> = Mutex::new(Vec::new());
 
 /// What a byte from 0x80 on stands for. Those after the last stand for themselves.
-const PIECES: [&str; 69] = [
+const PIECES: [&str; 75] = [
     "\n",
     "\"",
     "\":",
@@ -92,6 +92,12 @@ const PIECES: [&str; 69] = [
     "\"toolsListChanged\":",
     "resources/subscribe",
     "resources/unsubscribe",
+    ",\"task\":{",
+    "\"ttl\":1",
+    "tasks/list",
+    "tasks/get",
+    "tasks/result",
+    "\"taskId\":\"",
 ];
 
 // How the stream is cut, then the stream.
@@ -293,23 +299,32 @@ fn server() -> (FrozenServer, Handle) {
             })
             .input_schema(strict),
         )
-        .tool(Tool::new("fails", |call: Call<'_>, reply: Reply<'_>| {
-            reply.error(format_args!("{:?}", call.meta()));
-        }))
+        .tool(
+            Tool::new("fails", |call: Call<'_>, reply: Reply<'_>| {
+                reply.error(format_args!("{:?}", call.meta()));
+            })
+            .task(TaskSupport::Optional),
+        )
         .tool(Tool::new("refuses", |_: Call<'_>, reply: Reply<'_>| {
             reply.protocol_error(&RpcError::new(7, "no\n").with_data("{\"why\":\n[]}"));
         }))
         .tool(Tool::new("silent", |_: Call<'_>, reply: Reply<'_>| {
             drop(reply)
         }))
-        .tool(Tool::new("soon", |_: Call<'_>, reply: Reply<'_>| {
-            reply.after(Duration::ZERO, |reply| {
-                reply.after(Duration::from_micros(1), |reply| reply.text("soon"));
-            });
-        }))
-        .tool(Tool::new("later", |_: Call<'_>, reply: Reply<'_>| {
-            LATER.lock().unwrap().push(reply.defer());
-        }))
+        .tool(
+            Tool::new("soon", |_: Call<'_>, reply: Reply<'_>| {
+                reply.after(Duration::ZERO, |reply| {
+                    reply.after(Duration::from_micros(1), |reply| reply.text("soon"));
+                });
+            })
+            .task(TaskSupport::Optional),
+        )
+        .tool(
+            Tool::new("later", |_: Call<'_>, reply: Reply<'_>| {
+                LATER.lock().unwrap().push(reply.defer());
+            })
+            .task(TaskSupport::Optional),
+        )
         .tool(Tool::new("dropped", |_: Call<'_>, reply: Reply<'_>| {
             drop(reply.defer())
         }))
@@ -320,7 +335,8 @@ fn server() -> (FrozenServer, Handle) {
                 }
                 reply.display(format_args!("{:?} {:?}", call.arguments(), call.meta()));
             })
-            .blocking(),
+            .blocking()
+            .task(TaskSupport::Optional),
         )
         .resource(Resource::new("mem://one", "one", |_, reply| {
             reply.text("one")

@@ -121,6 +121,16 @@ impl Conversation {
         self.script.send(&line.to_string());
     }
 
+    /// Answers a request of the server's.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not read.
+    pub fn answer(&mut self, id: &Value, result: &Value) {
+        let response = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+        self.script.send(&response.to_string());
+    }
+
     /// The next message.
     ///
     /// # Panics
@@ -238,8 +248,7 @@ impl Conversation {
             (asked, self.ask("tools/call", params))
         } else {
             let asked = json!({ "method": first["method"], "params": first["params"] });
-            let response = json!({ "jsonrpc": "2.0", "id": first["id"], "result": answer });
-            self.script.send(&response.to_string());
+            self.answer(&first["id"], &answer);
             (asked, self.receive())
         };
         (asked, Self::text_of(&Self::result_of(last)))

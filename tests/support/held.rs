@@ -14,9 +14,20 @@ impl Held {
     pub fn tool(&self) -> Tool {
         let held = self.clone();
         Tool::new("hold", move |_: Call<'_>, reply: Reply<'_>| {
-            let mut tickets = held.0.lock().unwrap_or_else(PoisonError::into_inner);
-            tickets.push(reply.defer());
+            held.keep(reply);
         })
+    }
+
+    /// Defers an answer.
+    pub fn keep(&self, reply: Reply<'_>) {
+        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.push(reply.defer());
+    }
+
+    /// How many calls wait.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Takes the oldest ticket.

@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 const LATEST: &str = "2026-07-28";
 /// What is asked before there is a session is answered in.
 const LATEST_LEGACY: &str = "2025-11-25";
+/// The one revision that has tasks in its schema.
+const TASKS: &str = "2025-11-25";
 const PREFIX: &str = "io.modelcontextprotocol/";
 
 /// The folder with the specification's schemas and examples, a folder per revision, if it is there.
@@ -120,6 +122,11 @@ impl Tap {
         schemas.check(&revision, response_definition(&revision), message);
         let definition = match result["resultType"].as_str() {
             Some("input_required") => Some("InputRequiredResult"),
+            // A call that has become a task of the session.
+            None if method == "tools/call" && revision == TASKS && result.get("task").is_some() => {
+                Some("CreateTaskResult")
+            }
+            None if revision == TASKS => task_definition(&method).or(result_definition(&method)),
             None | Some("complete") => result_definition(&method),
             // An extension's own.
             Some(_) => None,
@@ -158,6 +165,7 @@ fn message_definition(method: &str) -> Option<&'static str> {
         "notifications/resources/list_changed" => "ResourceListChangedNotification",
         "notifications/elicitation/complete" => "ElicitationCompleteNotification",
         "notifications/resources/updated" => "ResourceUpdatedNotification",
+        "notifications/tasks/status" => "TaskStatusNotification",
         "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
         "elicitation/create" => "ElicitRequest",
         "sampling/createMessage" => "CreateMessageRequest",
@@ -182,6 +190,16 @@ fn result_definition(method: &str) -> Option<&'static str> {
         "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
             "EmptyResult"
         }
+        _ => return None,
+    })
+}
+
+fn task_definition(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "tasks/get" => "GetTaskResult",
+        "tasks/cancel" => "CancelTaskResult",
+        "tasks/list" => "ListTasksResult",
+        "tasks/result" => "CallToolResult",
         _ => return None,
     })
 }

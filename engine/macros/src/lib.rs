@@ -105,6 +105,7 @@ use crate::{
 /// | `meta = "{..}"` | `_meta`, an object of JSON |
 /// | `blocking` | it runs on a thread of the pool, and may wait |
 /// | `timeout = "10s"` | how long it may take, in `ms`, `s`, `m` or `h`, if it is `blocking` or an `async fn` |
+/// | `task`, `task = "required"`, `task = TaskOptions::new(..)` | its calls may, or must, become tasks: `Tool::task` |
 ///
 /// An `async fn` runs on the `Server::executor`; what it returns cannot borrow from its arguments.
 /// Called as a function it gives its future in a box.

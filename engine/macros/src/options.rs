@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
-use syn::{Expr, Ident, LitBool, LitStr, Result, Token, meta::ParseNestedMeta, parse::Parser};
+use syn::{Expr, Ident, Lit, LitBool, LitStr, Result, Token, meta::ParseNestedMeta, parse::Parser};
 
 /// Which of the attributes it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,7 @@ impl Kind {
                 "meta",
                 "blocking",
                 "timeout",
+                "task",
             ],
             Self::Prompt => &["name", "title", "description", "icon", "meta", "blocking"],
             Self::Resource => &[
@@ -165,6 +166,10 @@ impl Options {
                 let scopes = [("private", "Private"), ("public", "Public")];
                 self.cache_scope = Some(chosen(&meta.value()?.parse()?, &scopes)?);
             }
+            "task" => {
+                let task = task(meta)?;
+                self.setters.push(quote!(.task(#task)));
+            }
             "blocking" => {
                 if flag(meta)?.value {
                     self.blocking = Some(meta.path.segments[0].ident.span());
@@ -196,6 +201,22 @@ fn flag(meta: &ParseNestedMeta<'_>) -> Result<LitBool> {
     } else {
         Ok(LitBool::new(true, Span::call_site()))
     }
+}
+
+/// `task`, `task = "required"` or `task = TaskOptions::new(..)`.
+fn task(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
+    if !meta.input.peek(Token![=]) {
+        return Ok(quote!(::tightwire::TaskSupport::Optional));
+    }
+    let options: Expr = meta.value()?.parse()?;
+    if let Expr::Lit(literal) = &options
+        && let Lit::Str(support) = &literal.lit
+    {
+        let supports = [("optional", "Optional"), ("required", "Required")];
+        let support = chosen(support, &supports)?;
+        return Ok(quote!(::tightwire::TaskSupport::#support));
+    }
+    Ok(quote!(#options))
 }
 
 /// `icon = "https://.."` or `icon(src = "https://..", mime_type = "image/png", ..)`.

@@ -1,11 +1,17 @@
 //! A task: what a client sees of it, and what a store keeps.
 //!
-//! Specification: extension `io.modelcontextprotocol/tasks`, Tasks.
+//! Specification: extension `io.modelcontextprotocol/tasks`, Tasks; 2025-11-25,
+//! `basic/utilities/tasks`, Data Types.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tightwire_codec::JsonWriter;
+
+use crate::protocol::{
+    meta::RELATED_TASK,
+    version::{Era, ProtocolVersion},
+};
 
 /// The name under which both peers declare that they know tasks.
 pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -16,8 +22,19 @@ pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 pub enum TaskSupport {
     /// Those of clients that know tasks. Others get the answer itself.
     Optional,
-    /// All. A client that does not know tasks is refused, with -32021.
+    /// All. A client that does not know tasks is refused, with -32021; one of 2025-11-25 that wants
+    /// the answer itself, with -32601.
     Required,
+}
+
+impl TaskSupport {
+    /// The name of it in a tool's `execution.taskSupport`, in 2025-11-25.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Optional => "optional",
+            Self::Required => "required",
+        }
+    }
 }
 
 /// A task as it is kept: what the client sees of it, and what its function needs to be called
@@ -27,7 +44,8 @@ pub enum TaskSupport {
 /// with serde.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
-    /// Who made the call, and who alone may ask for it. Empty where nobody is told apart.
+    /// Who made the call, and who alone may ask for it. Empty where nobody is told apart; for a
+    /// session of 2025-11-25, a name that no other session has.
     pub principal: String,
     /// The name of the tool.
     pub tool: String,
@@ -59,7 +77,7 @@ pub struct TaskRecord {
 ///      │               │
 ///      └───────┬───────┘
 ///              ▼
-///   Completed, Failed or Cancelled: the end
+///   Completed, ToolError, Failed or Cancelled: the end
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,8 +87,10 @@ pub enum TaskState {
     Working,
     /// The client is to answer these requests, each JSON under its key.
     InputRequired(Vec<(String, Arc<str>)>),
-    /// This is the result, a JSON object. It may be a tool execution error.
+    /// This is the result, a JSON object.
     Completed(Arc<str>),
+    /// This is the result, a JSON object that tells of a tool execution error.
+    ToolError(Arc<str>),
     /// This is the JSON-RPC error, a JSON object.
     Failed(Arc<str>),
     /// The client wanted no more of it.
@@ -98,7 +118,9 @@ impl TaskRecord {
         let state = match &self.state {
             TaskState::Working | TaskState::Cancelled => 0,
             TaskState::InputRequired(requests) => pairs(requests),
-            TaskState::Completed(json) | TaskState::Failed(json) => json.len(),
+            TaskState::Completed(json) | TaskState::ToolError(json) | TaskState::Failed(json) => {
+                json.len()
+            }
         };
         let texts = [Some(&self.tool), Some(&self.principal)]
             .into_iter()
@@ -117,11 +139,15 @@ impl TaskRecord {
     }
 
     /// Writes the members of a `Task`, without the braces.
-    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, id: &str) {
+    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, id: &str, version: ProtocolVersion) {
+        let (ttl, poll_interval): (&[u8], &[u8]) = match version.era() {
+            Era::Modern => (b",\"ttlMs\":", b",\"pollIntervalMs\":"),
+            Era::Legacy => (b",\"ttl\":", b",\"pollInterval\":"),
+        };
         writer.raw(b"\"taskId\":");
         writer.string(id);
         writer.raw(b",\"status\":");
-        writer.string(self.state.name());
+        writer.string(self.state.name_in(version));
         if let Some(message) = &self.status_message {
             writer.raw(b",\"statusMessage\":");
             writer.string(message);
@@ -130,23 +156,23 @@ impl TaskRecord {
         writer.string(&timestamp(self.created_unix_ms));
         writer.raw(b",\"lastUpdatedAt\":");
         writer.string(&timestamp(self.updated_unix_ms));
-        writer.raw(b",\"ttlMs\":");
+        writer.raw(ttl);
         writer.u64(self.ttl_ms);
-        writer.raw(b",\"pollIntervalMs\":");
+        writer.raw(poll_interval);
         writer.u64(self.poll_interval_ms);
     }
 
     /// Writes the members of a `DetailedTask`, without the braces: those of a `Task`, and what its
     /// status comes with.
     pub(crate) fn write_detailed(&self, writer: &mut JsonWriter<'_>, id: &str) {
-        self.write(writer, id);
+        self.write(writer, id, ProtocolVersion::LATEST);
         match &self.state {
             TaskState::Working | TaskState::Cancelled => {}
             TaskState::InputRequired(requests) => {
                 writer.raw(b",\"inputRequests\":");
                 write_pairs(writer, requests);
             }
-            TaskState::Completed(result) => {
+            TaskState::Completed(result) | TaskState::ToolError(result) => {
                 writer.raw(b",\"result\":");
                 writer.raw(result.as_bytes());
             }
@@ -175,13 +201,13 @@ impl TaskRecord {
 }
 
 impl TaskState {
-    /// The status, by its name in the specification.
+    /// The status, by its name in the extension: with a tool execution error, a task is completed.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::Working => "working",
             Self::InputRequired(_) => "input_required",
-            Self::Completed(_) => "completed",
+            Self::Completed(_) | Self::ToolError(_) => "completed",
             Self::Failed(_) => "failed",
             Self::Cancelled => "cancelled",
         }
@@ -192,9 +218,42 @@ impl TaskState {
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Working | Self::InputRequired(_) => false,
-            Self::Completed(_) | Self::Failed(_) | Self::Cancelled => true,
+            Self::Completed(_) | Self::ToolError(_) | Self::Failed(_) | Self::Cancelled => true,
         }
     }
+
+    /// The status, by its name in a revision: in 2025-11-25 a task with a tool execution error has
+    /// failed.
+    pub(crate) fn name_in(&self, version: ProtocolVersion) -> &'static str {
+        match (self, version.era()) {
+            (Self::ToolError(_), Era::Legacy) => "failed",
+            _ => self.name(),
+        }
+    }
+}
+
+/// Says in a message which task it belongs to. The message is a line; its `params` come last in it,
+/// and have no `_meta`.
+///
+/// Specification: 2025-11-25, `basic/utilities/tasks`, Related Task Metadata.
+pub(crate) fn relate(message: &mut Vec<u8>, task: &str) {
+    const END: &[u8] = b"}}\n";
+    let open = message.strip_suffix(END).map_or(message.len(), <[u8]>::len);
+    message.truncate(open);
+    let is_empty = message.ends_with(b"{");
+    let mut writer = JsonWriter::new(message);
+    writer.raw(if is_empty { b"" } else { b"," });
+    write_related(&mut writer, task);
+    writer.raw(END);
+}
+
+/// Writes the `_meta` of a message that belongs to a task, a member.
+pub(crate) fn write_related(writer: &mut JsonWriter<'_>, task: &str) {
+    writer.raw(b"\"_meta\":{");
+    writer.key(RELATED_TASK);
+    writer.raw(b"{\"taskId\":");
+    writer.string(task);
+    writer.raw(b"}}");
 }
 
 fn write_pairs(writer: &mut JsonWriter<'_>, pairs: &[(String, Arc<str>)]) {

@@ -8,7 +8,9 @@ use super::{
     annotations::ToolAnnotations,
     icon::{Icon, write_icons},
     meta::{MetaObject, write_meta},
-    optional, title,
+    optional,
+    task::TaskSupport,
+    title,
 };
 use crate::protocol::version::{Era, ProtocolVersion};
 
@@ -41,7 +43,13 @@ impl ToolDefinition {
         }
     }
 
-    pub(crate) fn write(&self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
+    /// Writes the tool. That its calls may become tasks is told by 2025-11-25 alone.
+    pub(crate) fn write(
+        &self,
+        writer: &mut JsonWriter<'_>,
+        version: ProtocolVersion,
+        task: Option<TaskSupport>,
+    ) {
         writer.raw(b"{\"name\":");
         writer.string(&self.name);
         title(writer, self.title.as_deref(), version);
@@ -59,6 +67,13 @@ impl ToolDefinition {
         {
             writer.raw(b",\"annotations\":");
             annotations.write(writer);
+        }
+        if version == ProtocolVersion::V2025_11_25
+            && let Some(support) = task
+        {
+            writer.raw(b",\"execution\":{\"taskSupport\":");
+            writer.string(support.name());
+            writer.raw(b"}");
         }
         write_icons(writer, &self.icons, version);
         write_meta(writer, self.meta.as_ref(), version);

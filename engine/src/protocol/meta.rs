@@ -22,6 +22,8 @@ pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The key of `_meta` that names the subscription a message belongs to.
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// The key of `_meta` that names the task a message belongs to, in 2025-11-25.
+pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// The settings of an extension that the client declares with a request, by its identifier.
 pub(crate) fn client_extension<'a>(

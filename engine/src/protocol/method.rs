@@ -26,6 +26,8 @@ pub(crate) enum Method {
     TasksGet,
     TasksUpdate,
     TasksCancel,
+    TasksResult,
+    TasksList,
     /// One of the server's own, by its place in the server's table.
     Own(usize),
 }
@@ -53,6 +55,7 @@ pub(crate) const RESOURCES_UPDATED: &str = "notifications/resources/updated";
 /// In 2025-11-25 alone.
 pub(crate) const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 pub(crate) const TASK_CHANGED: &str = "notifications/tasks";
+pub(crate) const TASK_STATUS: &str = "notifications/tasks/status";
 /// Requests that a server makes: within a result in the modern era, by themselves in the legacy
 /// one.
 pub(crate) const ELICIT: &str = "elicitation/create";
@@ -62,7 +65,7 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 pub(crate) const INITIALIZE: &str = "initialize";
 
 impl Method {
-    const TABLE: ConstMap<Self, 18> = ConstMap::build([
+    const TABLE: ConstMap<Self, 20> = ConstMap::build([
         (DISCOVER, Self::Discover),
         (INITIALIZE, Self::Initialize),
         ("ping", Self::Ping),
@@ -81,6 +84,8 @@ impl Method {
         ("tasks/get", Self::TasksGet),
         ("tasks/update", Self::TasksUpdate),
         ("tasks/cancel", Self::TasksCancel),
+        ("tasks/result", Self::TasksResult),
+        ("tasks/list", Self::TasksList),
     ]);
 
     /// The method of this name, if it exists in this era.
@@ -97,12 +102,18 @@ impl Method {
         found.next().map_or("", |(name, _)| name)
     }
 
-    /// Whether an extension of the protocol defines the method.
+    /// Whether the method is about tasks, which 2025-11-25 alone has of the legacy era, or is the
+    /// server's own.
     #[inline]
     pub(crate) fn is_extension(self) -> bool {
         matches!(
             self,
-            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel | Self::Own(_)
+            Self::TasksGet
+                | Self::TasksUpdate
+                | Self::TasksCancel
+                | Self::TasksResult
+                | Self::TasksList
+                | Self::Own(_)
         )
     }
 
@@ -110,7 +121,7 @@ impl Method {
     pub(crate) fn name_key(self) -> &'static str {
         match self {
             Self::ResourcesRead => "uri",
-            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel => "taskId",
+            Self::TasksGet | Self::TasksUpdate | Self::TasksCancel | Self::TasksResult => "taskId",
             _ => "name",
         }
     }
@@ -141,13 +152,11 @@ impl Method {
 
     fn exists_in(self, era: Era) -> bool {
         match self {
-            Self::Discover
-            | Self::SubscriptionsListen
-            | Self::TasksGet
-            | Self::TasksUpdate
-            | Self::TasksCancel => era == Era::Modern,
+            Self::Discover | Self::SubscriptionsListen | Self::TasksUpdate => era == Era::Modern,
             Self::Initialize
             | Self::Ping
+            | Self::TasksResult
+            | Self::TasksList
             | Self::ResourcesSubscribe
             | Self::ResourcesUnsubscribe
             | Self::LoggingSetLevel => era == Era::Legacy,
@@ -159,6 +168,8 @@ impl Method {
             | Self::PromptsList
             | Self::PromptsGet
             | Self::Complete
+            | Self::TasksGet
+            | Self::TasksCancel
             | Self::Own(_) => true,
         }
     }
@@ -189,15 +200,13 @@ mod tests {
             let eras = [Era::Modern, Era::Legacy];
             let found = eras.map(|era| Method::find(name, era).is_some());
             match method {
-                Method::Discover
-                | Method::SubscriptionsListen
-                | Method::TasksGet
-                | Method::TasksUpdate
-                | Method::TasksCancel => {
+                Method::Discover | Method::SubscriptionsListen | Method::TasksUpdate => {
                     assert_eq!(found, [true, false], "{name}");
                 }
                 Method::Initialize
                 | Method::Ping
+                | Method::TasksResult
+                | Method::TasksList
                 | Method::ResourcesSubscribe
                 | Method::ResourcesUnsubscribe
                 | Method::LoggingSetLevel => assert_eq!(found, [false, true], "{name}"),

@@ -41,6 +41,7 @@ use super::{
     question::take_back_questions,
     registry::Registry,
     reply::{parse_error, write_error},
+    session_tasks::SessionTasks,
     subscriptions::Subscriptions,
     ticket::{Completion, Completions},
 };
@@ -95,6 +96,7 @@ impl ServerConnection {
                 finished: FinishedLine::default(),
                 tasks_seen: None,
                 verbatim: Verbatim::default(),
+                session_tasks: SessionTasks::default(),
                 log: Log::default(),
                 serial: 0,
                 ran: None,
@@ -182,12 +184,15 @@ impl ServerConnection {
     /// Sends the deferred answers that have come in since, as many as there is room for, and tells
     /// what changed. Changes wait while more than 64 KiB are in `out`.
     pub fn handle_completions(&mut self, now: Now, out: &mut Vec<u8>) {
-        if self.core.completions.is_ready() {
-            self.core.completed.extend(self.core.completions.take());
-            if self.core.tasks_seen.is_some() {
-                self.core.advance_tasks(now);
+        // Once more, for what tasks of the session have for it.
+        for _ in 0..2 {
+            if self.core.completions.is_ready() {
+                self.core.completed.extend(self.core.completions.take());
+                if self.core.tasks_seen.is_some() {
+                    self.core.advance_tasks(now);
+                }
+                self.core.renew();
             }
-            self.core.renew();
         }
         let room = self.core.output_room(out);
         while out.len() <= room
@@ -248,8 +253,9 @@ impl ServerConnection {
         self.core.pending.len()
     }
 
-    /// Gives up all that is unanswered: whoever works on it sees a cancellation, the hooks are told
-    /// that it was cancelled, and no answer is sent any more. What is ready of a batch is sent.
+    /// Gives up all that is unanswered, and the tasks of the session: whoever works on it sees a
+    /// cancellation, the hooks are told that it was cancelled, and no answer is sent any more. What is
+    /// ready of a batch is sent.
     pub fn abort(&mut self, now: Now, out: &mut Vec<u8>) {
         self.core.begin_step();
         self.core.jobs.clear();
@@ -261,6 +267,7 @@ impl ServerConnection {
             entry.state.give_up();
             self.core.cancelled = true;
         }
+        self.core.end_session_tasks();
     }
 
     /// Whether calls were cancelled or given up since this was asked last: jobs that wait for a
@@ -378,6 +385,14 @@ pub(super) struct Core {
     pub(super) finished: FinishedLine,
     /// When this connection last looked after tasks, if it ever had to do with them.
     pub(super) tasks_seen: Option<Now>,
+    pub(super) session_tasks: SessionTasks,
+}
+
+impl Drop for Core {
+    /// Nobody can ask for the tasks of the session any more.
+    fn drop(&mut self) {
+        self.end_session_tasks();
+    }
 }
 
 impl Core {

@@ -18,6 +18,7 @@ use super::{
     ask::{Ask, Given, Stop},
     client::Client,
     registry::Registry,
+    task_table::status_message,
     ticket::{Cancellation, Completion, CompletionKind, Completions, notice_fits},
 };
 use crate::{
@@ -221,7 +222,8 @@ impl<'a> Context<'a> {
 
     /// Whether the request has become a task, which no connection waits for.
     ///
-    /// Specification: extension `io.modelcontextprotocol/tasks`.
+    /// Specification: extension `io.modelcontextprotocol/tasks`; 2025-11-25,
+    /// `basic/utilities/tasks`.
     #[must_use]
     pub fn is_task(&self) -> bool {
         self.completions.for_tasks
@@ -231,14 +233,30 @@ impl<'a> Context<'a> {
     /// call to call: what does not is not sent, nor is what comes too often (see
     /// [`Limits::progress_per_second_max`](crate::Limits::progress_per_second_max)).
     ///
-    /// Of a task, `message` becomes what its client is told with its status, and nothing is sent.
+    /// Of a task, `message` becomes what its client is told with its status; the client of a session
+    /// is told the progress too, from 2026-07-28 on nothing is sent.
     ///
-    /// Specification: 2026-07-28, `basic/patterns/progress`.
+    /// Specification: 2026-07-28, `basic/patterns/progress`; 2025-11-25, `basic/utilities/tasks`,
+    /// Task Progress Notifications.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
-        if self.is_task() {
-            return self.tell_status(message);
+        let token = self.meta.and_then(|meta| meta.find(meta::PROGRESS_TOKEN));
+        if let Some(remote) = self.remote.filter(|_| self.is_task()) {
+            let token = token.filter(|_| self.version.era() == Era::Legacy && progress.is_finite());
+            let notice = token.map(|token| self.progress_notice(token, progress, total, message));
+            let message = message.map(|message| status_message(message).as_bytes().to_vec());
+            if message.is_some() || notice.is_some() {
+                self.completions.push_notice(Completion {
+                    serial: remote.serial,
+                    kind: CompletionKind::Progress {
+                        progress,
+                        message,
+                        notice: notice.unwrap_or_default(),
+                    },
+                });
+            }
+            return;
         }
-        let Some(token) = self.meta.and_then(|meta| meta.find(meta::PROGRESS_TOKEN)) else {
+        let Some(token) = token else {
             return;
         };
         {
@@ -250,21 +268,7 @@ impl<'a> Context<'a> {
             }
             outbox.progress = Some(progress);
         }
-        let notice = notification(PROGRESS, |writer| {
-            writer.raw(b"\"progressToken\":");
-            writer.value(token);
-            writer.raw(b",\"progress\":");
-            write_number(writer, progress);
-            if let Some(total) = total.filter(|total| total.is_finite()) {
-                writer.raw(b",\"total\":");
-                write_number(writer, total);
-            }
-            if let Some(message) = message.filter(|_| self.version >= ProtocolVersion::V2025_03_26)
-            {
-                writer.raw(b",\"message\":");
-                writer.string(message);
-            }
-        });
+        let notice = self.progress_notice(token, progress, total, message);
         self.send(NoticeKind::Progress, notice);
     }
 
@@ -272,13 +276,13 @@ impl<'a> Context<'a> {
     /// [`Server::logging`](crate::Server::logging) and the client wants messages of this level.
     /// Data that cannot be written as JSON is not sent, nor is what comes too often (see
     /// [`Limits::log_messages_per_second_max`](crate::Limits::log_messages_per_second_max)). Tasks
-    /// send none.
+    /// send none but to the client of a session, which 2025-11-25 has.
     ///
     /// Specification: 2026-07-28, `server/utilities/logging`: deprecated there, in favour of
     /// stderr.
     pub fn log(&self, level: LogLevel, logger: Option<&str>, data: impl Serialize) {
         if !self.registry.logging
-            || self.is_task()
+            || self.is_task() && self.version.era() == Era::Modern
             || self.log_level().is_none_or(|least| level < least)
         {
             return;
@@ -311,19 +315,28 @@ impl<'a> Context<'a> {
         self.completions.complete_elicitation(id);
     }
 
-    /// What the client of a task is told with its status.
-    fn tell_status(&self, message: Option<&str>) {
-        /// More is cut off.
-        const STATUS_BYTES_MAX: usize = 1024;
-        if let (Some(remote), Some(message)) = (self.remote, message) {
-            let ends = message.char_indices().map(|(at, c)| at + c.len_utf8());
-            let end = ends.take_while(|end| *end <= STATUS_BYTES_MAX).last();
-            let message = message.as_bytes()[..end.unwrap_or_default()].to_vec();
-            self.completions.push_notice(Completion {
-                serial: remote.serial,
-                kind: CompletionKind::Notice(NoticeKind::Progress, message),
-            });
-        }
+    fn progress_notice(
+        &self,
+        token: Value<'_>,
+        progress: f64,
+        total: Option<f64>,
+        message: Option<&str>,
+    ) -> Vec<u8> {
+        notification(PROGRESS, |writer| {
+            writer.raw(b"\"progressToken\":");
+            writer.value(token);
+            writer.raw(b",\"progress\":");
+            write_number(writer, progress);
+            if let Some(total) = total.filter(|total| total.is_finite()) {
+                writer.raw(b",\"total\":");
+                write_number(writer, total);
+            }
+            if let Some(message) = message.filter(|_| self.version >= ProtocolVersion::V2025_03_26)
+            {
+                writer.raw(b",\"message\":");
+                writer.string(message);
+            }
+        })
     }
 
     /// The least grave level that the client wants messages of.

@@ -1,6 +1,6 @@
 //! Requests in flight: what their handlers deferred, until it is answered, cancelled or given up.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use super::{
     batch::BatchKey,
@@ -50,7 +50,9 @@ impl Origin {
     pub(super) fn new(serving: &Serving<'_>, registry: &Registry) -> Self {
         Self {
             method: serving.method,
-            name: (!registry.hooks.is_empty()).then(|| serving.name.into()),
+            // What waits for a task runs no handler, so the hooks do not learn of it.
+            name: (!registry.hooks.is_empty() && serving.method != Method::TasksResult)
+                .then(|| serving.name.into()),
             started: serving.now.monotonic,
         }
     }
@@ -84,6 +86,8 @@ pub(super) enum Awaited {
     },
     /// The client's answers to what it was asked.
     Answers(Box<Asking>),
+    /// The end of the task of this id.
+    Task(Arc<str>),
 }
 
 impl Waiting {
@@ -113,7 +117,7 @@ impl Waiting {
                 forget(then);
                 cancellation
             }
-            Awaited::Answers(_) => None,
+            Awaited::Answers(_) | Awaited::Task(_) => None,
         };
         if let Some(cancellation) = cancellation {
             cancellation.cancel();
@@ -141,6 +145,7 @@ impl fmt::Debug for Awaited {
             Self::Ticket(_) => f.write_str("Ticket"),
             Self::Delay { due, .. } => f.debug_tuple("Delay").field(due).finish(),
             Self::Answers(_) => f.write_str("Answers"),
+            Self::Task(id) => f.debug_tuple("Task").field(id).finish(),
         }
     }
 }
@@ -148,7 +153,7 @@ impl fmt::Debug for Awaited {
 impl Waiting {
     pub(super) fn deadline(&self) -> Duration {
         match &self.what {
-            Awaited::Ticket(_) | Awaited::Answers(_) => self.expires,
+            Awaited::Ticket(_) | Awaited::Answers(_) | Awaited::Task(_) => self.expires,
             Awaited::Delay { due, .. } => self.expires.min(*due),
         }
     }
@@ -158,7 +163,7 @@ impl Waiting {
         let cancellation = match &self.what {
             Awaited::Ticket(cancellation) => Some(cancellation.clone()),
             Awaited::Delay { cancellation, .. } => cancellation.clone(),
-            Awaited::Answers(_) => None,
+            Awaited::Answers(_) | Awaited::Task(_) => None,
         };
         self.what = Awaited::Delay {
             due,
@@ -249,6 +254,7 @@ impl Core {
                 then,
                 cancellation,
             } if due <= now.monotonic => (then, cancellation),
+            Awaited::Task(task) => return self.answer_with_task(&task, &serving, out),
             what => {
                 return self.give_up_late(Waiting { what, ..state }, &serving, out);
             }
@@ -355,6 +361,10 @@ impl Core {
                     forget(then);
                 }
             }
+            CompletionKind::OfTask(notice) => out.extend_from_slice(&notice),
+            CompletionKind::Task { id, is_told } => self.handle_task(now, id, is_told, out),
+            // To be found in the mailbox of tasks alone.
+            CompletionKind::Progress { .. } => {}
         }
     }
 }

@@ -111,11 +111,7 @@ impl Core {
     ) -> Result<(), RpcError> {
         let features = self.registry.features;
         match serving.method {
-            Method::Initialize => {
-                let version = self.session.initialize(params)?;
-                constant(&self.registry.initialize[version.index()], serving, out);
-                Ok(())
-            }
+            Method::Initialize => self.initialize(params, serving, out),
             Method::Ping => {
                 constant(b"{}}\n", serving, out);
                 Ok(())
@@ -163,10 +159,27 @@ impl Core {
                 Ok(())
             }
             // Served before they come here.
-            Method::TasksGet | Method::TasksUpdate | Method::TasksCancel | Method::Own(_) => {
-                Err(no_feature("such extension"))
-            }
+            Method::TasksGet
+            | Method::TasksUpdate
+            | Method::TasksCancel
+            | Method::TasksResult
+            | Method::TasksList
+            | Method::Own(_) => Err(no_feature("such extension")),
         }
+    }
+
+    /// Specification: 2025-11-25, `basic/lifecycle`, Initialization.
+    fn initialize(
+        &mut self,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let version = self.session.initialize(params)?;
+        let has_tasks = self.registry.tasks.is_some();
+        self.session_tasks.declare(version, has_tasks);
+        constant(&self.registry.initialize[version.index()], serving, out);
+        Ok(())
     }
 
     /// Serves a request for which the client may be asked back, with what it has answered so far.
@@ -293,6 +306,11 @@ impl Core {
             execution: tool.execution,
             timeout: tool.timeout,
         };
+        if self.session_tasks.are_known(serving.version)
+            && self.call_in_session(tool, params, serving, &run, out)?
+        {
+            return Ok(());
+        }
         if !tool.schema.is_valid(arguments) {
             let text = describe(&tool.name, &tool.schema.problems(arguments));
             self.run(serving, &run, out, |_, answer| {

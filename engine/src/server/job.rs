@@ -20,6 +20,7 @@ use super::{
     registry::Registry,
     reply::{Answer, Reply},
     resource::{Read, ReadReply},
+    task_table::Caller,
     ticket::{Cancellation, Completion, CompletionKind, Completions, JobBytes, Ticket, lock},
     tool::Function,
 };
@@ -115,16 +116,17 @@ impl Job {
         registry: &Arc<Registry>,
         place: usize,
         call: Vec<u8>,
+        caller: Caller,
         unix_ms: u64,
         in_loop: bool,
         ticket: Ticket,
     ) -> Self {
         let target = Target::Tool(place);
         let head = Head {
-            version: ProtocolVersion::LATEST,
+            version: caller.version,
             method: Method::ToolsCall,
             unix_ms,
-            client: Arc::new(Client::unknown()),
+            client: caller.client,
             in_loop,
             time_limit: own_limit(registry, target),
         };

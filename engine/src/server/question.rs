@@ -54,6 +54,19 @@ impl Asking {
         })
     }
 
+    /// Has the call served again with one more parameter.
+    pub(super) fn add(&mut self, name: &str, value: Value<'_>) {
+        let before = self.request.len();
+        // Its closing brace.
+        self.request.pop();
+        let mut writer = JsonWriter::new(&mut self.request);
+        writer.raw(b",");
+        writer.key(name);
+        writer.value(value);
+        writer.raw(b"}");
+        self.bytes.grow(self.request.len().saturating_sub(before));
+    }
+
     fn is_answered(&self) -> bool {
         self.questions
             .iter()
@@ -148,7 +161,7 @@ impl Core {
             _ => false,
         };
         let Some(entry) = self.pending.find_mut(is_asked) else {
-            return;
+            return self.answer_task(now, id, response);
         };
         let serial = entry.serial;
         let Awaited::Answers(asking) = &mut entry.state.what else {
@@ -255,7 +268,7 @@ pub(super) fn take_back_questions(state: &Waiting, out: &mut Vec<u8>) {
 }
 
 /// What an error of the client means for the call.
-fn refusal(input: &Input, error: Value<'_>) -> String {
+pub(super) fn refusal(input: &Input, error: Value<'_>) -> String {
     let error = error.as_object();
     let message = error.and_then(|error| error.find("message")?.as_str());
     let code = error.and_then(|error| error.find("code")?.as_i64());

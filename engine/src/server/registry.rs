@@ -70,6 +70,8 @@ pub(crate) struct Registry {
     pub(crate) hooks: Hooks,
     /// If there may be tasks.
     pub(crate) tasks: Option<Arc<Tasks>>,
+    /// How many tasks a page of their list has; 0 leaves it to the engine.
+    pub(crate) tasks_page_size: usize,
     /// Methods of the server's own.
     pub(crate) methods: PerfectMap<MethodEntry>,
 }
@@ -176,6 +178,8 @@ pub(crate) struct Features {
     pub(crate) prompts: bool,
     pub(crate) completions: bool,
     pub(crate) logging: bool,
+    /// Whether calls may become tasks.
+    pub(crate) tasks: bool,
     /// Whether clients are told of changes.
     pub(crate) changes: bool,
 }
@@ -221,6 +225,7 @@ impl Registry {
             executor: parts.executor,
             hooks: parts.hooks,
             tasks,
+            tasks_page_size: parts.lists.page_size,
             methods,
         })
     }
@@ -251,33 +256,46 @@ impl Parts {
                     .iter()
                     .any(|template| !template.completers.is_empty()),
             logging: self.logging,
+            tasks: self.tasks.is_started(),
             changes: self.changes,
         }
     }
 }
 
 impl Features {
-    /// Writes the capabilities object. 2024-11-05 has completions, and no capability for them.
+    /// Writes the capabilities object. 2024-11-05 has completions, and no capability for them;
+    /// tasks are an extension from 2026-07-28 on.
     pub(crate) fn write(self, writer: &mut JsonWriter<'_>, version: ProtocolVersion) {
         let completions = self.completions && version >= ProtocolVersion::V2025_03_26;
-        let list_changed: &[u8] = b"{\"listChanged\":true}";
-        let subscribe: &[u8] = b"{\"listChanged\":true,\"subscribe\":true}";
+        let tasks = self.tasks && version == ProtocolVersion::V2025_11_25;
+        let [list_changed, subscribe]: [&[u8]; 2] = if self.changes {
+            [
+                b"{\"listChanged\":true}",
+                b"{\"listChanged\":true,\"subscribe\":true}",
+            ]
+        } else {
+            [b"{}"; 2]
+        };
         let all = [
             ("completions", completions, &b"{}"[..]),
             ("logging", self.logging, b"{}"),
             ("prompts", self.prompts, list_changed),
             ("resources", self.resources, subscribe),
+            ("tasks", tasks, TASKS),
             ("tools", self.tools, list_changed),
         ];
         let served = all.into_iter().filter(|(_, has, _)| *has);
         writer.raw(b"{");
-        writer.items(served, |writer, (name, _, changes)| {
+        writer.items(served, |writer, (name, _, settings)| {
             writer.key(name);
-            writer.raw(if self.changes { changes } else { b"{}" });
+            writer.raw(settings);
         });
         writer.raw(b"}");
     }
 }
+
+/// What a server says of tasks in 2025-11-25.
+const TASKS: &[u8] = b"{\"list\":{},\"cancel\":{},\"requests\":{\"tools\":{\"call\":{}}}}";
 
 pub(super) fn per_version(result: impl Fn(ProtocolVersion) -> Vec<u8>) -> PerVersion {
     let mut variants: Vec<Bytes> = Vec::new();
@@ -309,7 +327,8 @@ impl Lists {
                 settings,
                 end,
                 |tool, writer, version| {
-                    tool.definition.write(writer, version);
+                    let task = tool.task.as_ref().map(|task| task.support);
+                    tool.definition.write(writer, version, task);
                 },
             ),
             resources: List::write(

@@ -28,7 +28,8 @@ impl Server {
         self
     }
 
-    /// Sets how many items a page of a list has. 0, the default, puts all on one page.
+    /// Sets how many items a page of a list has. 0, the default, puts all on one page, and 100 of the
+    /// tasks of a session.
     ///
     /// Specification: `server/utilities/pagination`.
     #[must_use]

@@ -129,6 +129,11 @@ impl Subscriptions {
         self.bytes
     }
 
+    /// Whether no more input comes, and so nothing is told any more that nobody asked for.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
     /// When changes are to be told.
     #[inline]
     pub(super) fn due(&self) -> Option<Duration> {
@@ -228,13 +233,15 @@ impl ServerConnection {
         }
     }
 
-    /// Whether a [`Handle`](crate::Handle), or a task that the client is subscribed to, may call what
-    /// [`ServerConnection::set_waker`] was given, even while nothing is in flight.
+    /// Whether a [`Handle`](crate::Handle), or a task that the client is subscribed to or that is its
+    /// session's, may call what [`ServerConnection::set_waker`] was given, even while nothing is in
+    /// flight.
     #[must_use]
     pub fn may_change(&self) -> bool {
         let subscriptions = &self.core.subscriptions;
-        let is_told =
-            self.core.hub.is_some() || subscriptions.open.iter().any(Subscription::has_tasks);
+        let is_told = self.core.hub.is_some()
+            || self.core.session_tasks.may_change()
+            || subscriptions.open.iter().any(Subscription::has_tasks);
         is_told && !subscriptions.ended
     }
 }

@@ -1,4 +1,5 @@
-//! What a connection does for tasks: it makes them of calls, and serves those who ask for them.
+//! What a connection does for tasks: it makes them of calls, and serves those who ask for them. How
+//! sessions of 2025-11-25 ask for them is in the sibling `session_tasks`.
 //!
 //! Specification: extension `io.modelcontextprotocol/tasks`.
 
@@ -23,7 +24,7 @@ use super::{
     reply::{Reply, begin_result},
     seal::PRINCIPAL,
     task_store::MemoryTaskStore,
-    task_table::Due,
+    task_table::{Caller, Due},
     tasks::{Start, Tasks},
     ticket::{Cancellation, Ticket},
     tool::Execution,
@@ -80,7 +81,8 @@ impl TaskOptions {
     }
 
     /// Sets what decides, for each call of a client that knows tasks, whether it becomes one. It
-    /// runs in the loop, so it must be short.
+    /// runs in the loop, so it must be short. In 2025-11-25 the client decides, and this is not
+    /// called.
     ///
     /// It may ask the client, with [`Context::ask`](crate::Context::ask), for what is to be known
     /// before there is a task: the client is then asked as it is for a call that does not become
@@ -159,11 +161,10 @@ impl Core {
         let is_required = options.support == TaskSupport::Required;
         if serving.version.era() == Era::Legacy {
             if is_required {
-                let version = serving.version;
                 self.run(serving, run, out, |_, answer| {
                     let name = excerpt(run.asked.name);
                     Reply::new(answer).error(format_args!(
-                        "{name} takes long and runs as a task, which revision {version} has not"
+                        "{name} takes long and runs as a task, and this session has no tasks"
                     ));
                 });
             }
@@ -209,7 +210,8 @@ impl Core {
         self.empty_outbox();
         self.advance_tasks(serving.now);
         let record = self.record(options, serving, run);
-        let start = match tasks.create(record, tool.timeout, serving.now.unix_ms) {
+        let start = match tasks.create(record, Caller::modern(), tool.timeout, serving.now.unix_ms)
+        {
             Ok(start) => start,
             Err(error) => {
                 // The hooks that were asked are told how it ended.
@@ -223,13 +225,17 @@ impl Core {
         let mut writer = JsonWriter::new(out);
         begin_result(&mut writer, &serving.id);
         writer.raw(b"{\"resultType\":\"task\",");
-        record.write(&mut writer, &id);
+        record.write(&mut writer, &id, serving.version);
         writer.raw(&registry.modern_end);
         Ok(true)
     }
 
     /// Asks the hooks whether a call may become a task.
-    fn before_task(&mut self, serving: &Serving<'_>, run: &Run<'_>) -> Result<(), RpcError> {
+    pub(super) fn before_task(
+        &mut self,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
+    ) -> Result<(), RpcError> {
         let mut admitted = Ok(());
         let context = self.context(serving, run);
         let result = guard(|| admitted = self.registry.hooks.before(&context));
@@ -243,7 +249,7 @@ impl Core {
 
     /// Forgets what was said of a request before there was a reply to it: else the next request would
     /// be told it.
-    fn empty_outbox(&mut self) {
+    pub(super) fn empty_outbox(&mut self) {
         let outbox = self.outbox.get_mut();
         *outbox.unwrap_or_else(PoisonError::into_inner) = Outbox::default();
     }
@@ -262,6 +268,9 @@ impl Core {
                 "Method not found: this server has no tasks",
             ));
         };
+        if serving.version.era() == Era::Legacy {
+            return self.serve_session_task(tasks, members, params, serving, out);
+        }
         let meta = params.meta.and_then(Value::as_object);
         if client_extension(meta, TASKS_EXTENSION).is_none() {
             return Err(RpcError::missing_extension(TASKS_EXTENSION));
@@ -316,18 +325,19 @@ impl Core {
         if self.tasks_seen.replace(now).is_none() {
             tasks.add_home(&self.completions);
         }
-        if !tasks.advance(now.unix_ms, &mut self.log, &registry.hooks) {
+        if !tasks.advance(now.unix_ms, &registry, &mut self.log) {
             return;
         }
         // What waits again for no time at all has its turn after the next lines.
         for due in tasks.take_due(now.unix_ms) {
             let Due {
                 serial,
+                version,
                 cancellation,
                 then,
             } = due;
             self.ran = Some(Ran::Delayed);
-            let ticket = self.task_ticket(tasks, serial, cancellation);
+            let ticket = self.task_ticket(tasks, serial, version, cancellation);
             ticket.answer_from(None, |answer| {
                 if let Err(message) = guard(|| then(Reply::new(answer))) {
                     self.log
@@ -335,13 +345,14 @@ impl Core {
                 }
             });
         }
-        tasks.advance(now.unix_ms, &mut self.log, &registry.hooks);
+        tasks.advance(now.unix_ms, &registry, &mut self.log);
     }
 
     /// Calls the function of a task.
-    fn start_task(&mut self, tasks: &Arc<Tasks>, start: Start, now: Now) {
+    pub(super) fn start_task(&mut self, tasks: &Arc<Tasks>, start: Start, now: Now) {
         let registry = Arc::clone(&self.registry);
-        let ticket = self.task_ticket(tasks, start.serial, start.cancellation);
+        let (caller, now_unix_ms) = (start.caller, now.unix_ms);
+        let ticket = self.task_ticket(tasks, start.serial, caller.version, start.cancellation);
         let Some((place, tool)) = registry.tools.find(&start.tool) else {
             ticket.answer(|reply| {
                 reply.protocol_error(&RpcError::internal("the tool is not there any more"));
@@ -349,7 +360,8 @@ impl Core {
             return self.advance_tasks(now);
         };
         let in_loop = tool.execution == Execution::Inline;
-        let job = Job::of_task(&registry, place, start.call, now.unix_ms, in_loop, ticket);
+        let call = start.call;
+        let job = Job::of_task(&registry, place, call, caller, now_unix_ms, in_loop, ticket);
         if in_loop {
             self.ran = Some(Ran::Tool(place));
             job.run();
@@ -359,10 +371,17 @@ impl Core {
         }
     }
 
-    fn task_ticket(&self, tasks: &Arc<Tasks>, serial: u64, cancellation: Cancellation) -> Ticket {
+    /// What answers for the function of a task.
+    pub(super) fn task_ticket(
+        &self,
+        tasks: &Arc<Tasks>,
+        serial: u64,
+        version: ProtocolVersion,
+        cancellation: Cancellation,
+    ) -> Ticket {
         Ticket::new(
             IdBuf::new(&Id::Unsigned(0)),
-            ProtocolVersion::LATEST,
+            version,
             serial,
             Arc::clone(&self.registry),
             Arc::clone(tasks.mailbox()),
@@ -370,7 +389,12 @@ impl Core {
         )
     }
 
-    fn record(&self, options: &TaskOptions, serving: &Serving<'_>, run: &Run<'_>) -> TaskRecord {
+    pub(super) fn record(
+        &self,
+        options: &TaskOptions,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
+    ) -> TaskRecord {
         let limit = Duration::from_millis(self.registry.limits.task_ms_max);
         let ttl = options.ttl.map_or(limit, |ttl| ttl.min(limit));
         let now = serving.now.unix_ms;
@@ -391,13 +415,22 @@ impl Core {
 }
 
 /// Which task is asked for.
-fn task_id(params: Object<'_>) -> Result<&str, RpcError> {
-    let mut found = params.into_iter().filter(|(name, _)| *name == "taskId");
-    let id = found.next().map(|(_, id)| id);
+pub(super) fn task_id(params: Object<'_>) -> Result<&str, RpcError> {
+    required_str(only(params, "taskId")?, "taskId")
+}
+
+/// A parameter that few methods know.
+pub(super) fn only<'a>(
+    params: Object<'a>,
+    name: &'static str,
+) -> Result<Option<Value<'a>>, RpcError> {
+    let mut found = params.into_iter().filter(|(other, _)| *other == name);
+    let value = found.next().map(|(_, value)| value);
     if found.next().is_some() {
-        return Err(RpcError::invalid_params("params.taskId is there twice"));
+        let message = format!("params.{name} is there twice");
+        return Err(RpcError::invalid_params(message));
     }
-    required_str(id, "taskId")
+    Ok(value)
 }
 
 /// What a call is about, one JSON object.

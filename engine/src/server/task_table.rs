@@ -1,20 +1,33 @@
 //! The tasks that are at work in this process, and how they end.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use tightwire_codec::JsonWriter;
 
 use super::{
+    client::Client,
+    context::{NoticeKind, notices_max},
     handler::guard,
     hook::{Ending, Finished, Hooks},
     log::Log,
+    registry::Registry,
     reply::{Continuation, write_error_object},
-    ticket::Cancellation,
+    ticket::{Cancellation, Completion, CompletionKind, Completions},
 };
 use crate::{
     error::RpcError,
-    model::{input::Input, task::TaskState},
-    protocol::method::Method,
+    model::{
+        input::Input,
+        task::{TaskState, relate},
+    },
+    protocol::{
+        method::Method,
+        version::{Era, ProtocolVersion},
+    },
 };
 
 /// The tasks of this process that have not ended.
@@ -30,6 +43,8 @@ pub(super) struct Running {
     pub(super) tool: String,
     /// When the task was made.
     pub(super) created: u64,
+    pub(super) caller: Caller,
+    pub(super) told: Told,
     pub(super) cancellation: Cancellation,
     /// How long its function may take, where that is limited.
     pub(super) timeout: Option<Duration>,
@@ -39,6 +54,104 @@ pub(super) struct Running {
     pub(super) inputs: Vec<(String, Input)>,
     /// When it goes on, and how.
     pub(super) delay: Option<(u64, Continuation)>,
+}
+
+/// On whose behalf the function of a task is called.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) version: ProtocolVersion,
+    pub(super) client: Arc<Client>,
+    /// The mailbox of the session that the task belongs to, if it belongs to one.
+    pub(super) session: Weak<Completions>,
+}
+
+/// What the session of a task was told while its function works.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// How many notices of each kind.
+    sent: [u32; 2],
+    progress: Option<f64>,
+}
+
+/// Something for the session of a task.
+pub(super) type Letter = (Weak<Completions>, CompletionKind);
+
+impl Caller {
+    /// Somebody who brings with each request what is to be known.
+    pub(super) fn modern() -> Self {
+        Self {
+            version: ProtocolVersion::LATEST,
+            client: Arc::new(Client::unknown()),
+            session: Weak::new(),
+        }
+    }
+
+    pub(super) fn is_session(&self) -> bool {
+        self.version.era() == Era::Legacy
+    }
+}
+
+impl Running {
+    /// A task whose function is about to be called.
+    pub(super) fn new(id: String, tool: String, created: u64, caller: Caller) -> Self {
+        Self {
+            id,
+            tool,
+            created,
+            caller,
+            told: Told::default(),
+            cancellation: Cancellation::default(),
+            timeout: None,
+            deadline: None,
+            inputs: Vec::new(),
+            delay: None,
+        }
+    }
+
+    /// Tells the session that the task is not at work any more.
+    pub(super) fn stopped(&self) -> Option<Letter> {
+        self.caller.is_session().then(|| {
+            let id = Arc::from(self.id.as_str());
+            let kind = CompletionKind::Task { id, is_told: false };
+            (Weak::clone(&self.caller.session), kind)
+        })
+    }
+
+    /// Passes a notification on to the session, unless it has had too many by now.
+    pub(super) fn pass_on(
+        &mut self,
+        kind: NoticeKind,
+        mut notice: Vec<u8>,
+        now: u64,
+        registry: &Registry,
+    ) -> Option<Letter> {
+        let elapsed = Duration::from_millis(now.saturating_sub(self.created));
+        let sent = &mut self.told.sent[kind as usize];
+        if !self.caller.is_session() || *sent >= notices_max(registry, kind, elapsed) {
+            return None;
+        }
+        *sent += 1;
+        relate(&mut notice, &self.id);
+        let session = Weak::clone(&self.caller.session);
+        Some((session, CompletionKind::OfTask(notice)))
+    }
+
+    /// The same for progress, which must grow however often the function is called.
+    pub(super) fn pass_on_progress(
+        &mut self,
+        progress: f64,
+        notice: Vec<u8>,
+        now: u64,
+        registry: &Registry,
+    ) -> Option<Letter> {
+        let grows = self.told.progress.is_none_or(|last| progress > last);
+        if notice.is_empty() || !grows {
+            return None;
+        }
+        let letter = self.pass_on(NoticeKind::Progress, notice, now, registry)?;
+        self.told.progress = Some(progress);
+        Some(letter)
+    }
 }
 
 impl Table {
@@ -64,6 +177,7 @@ impl Table {
             if let Some((_, then)) = running.delay.take_if(|(at, _)| *at <= now) {
                 due.push(Due {
                     serial: *serial,
+                    version: running.caller.version,
                     cancellation: running.cancellation.clone(),
                     then,
                 });
@@ -86,6 +200,7 @@ impl Table {
 /// A task that goes on after a delay.
 pub(super) struct Due {
     pub(super) serial: u64,
+    pub(super) version: ProtocolVersion,
     pub(super) cancellation: Cancellation,
     pub(super) then: Continuation,
 }
@@ -96,15 +211,24 @@ pub(super) struct Gone {
     /// How they ended.
     pub(super) running: Vec<(Running, Ending)>,
     pub(super) forgotten: Vec<Continuation>,
+    /// For the sessions, in their order.
+    pub(super) letters: Vec<Letter>,
 }
 
 impl Gone {
     pub(super) fn add(&mut self, running: Option<Running>, ending: Ending) {
-        self.running
-            .extend(running.map(|running| (running, ending)));
+        if let Some(running) = running {
+            self.letters.extend(running.stopped());
+            self.running.push((running, ending));
+        }
     }
 
-    pub(super) fn tell(self, now: u64, hooks: &Hooks) {
+    pub(super) fn tell(mut self, now: u64, hooks: &Hooks) {
+        for (session, kind) in self.letters.drain(..) {
+            if let Some(session) = session.upgrade() {
+                session.push_letter(Completion { serial: 0, kind });
+            }
+        }
         for (running, ending) in &self.running {
             // What has answered does not work any more.
             if !matches!(ending, Ending::Result | Ending::ToolError) {
@@ -123,12 +247,21 @@ impl Gone {
     }
 }
 
-/// What a line that answers a call means for its task: what `result` or `error` is in it.
-pub(super) fn read_answer(answer: &[u8]) -> (TaskState, Option<String>) {
+/// What a line that answers a call means for its task: what `result` or `error` is in it. The
+/// message is what a client is told with the status `failed`.
+pub(super) fn read_answer(
+    answer: &[u8],
+    ending: Ending,
+    caller: &Caller,
+) -> (TaskState, Option<String>) {
     let answer = String::from_utf8_lossy(answer);
     let inner = |start: &str| answer.strip_prefix(start)?.strip_suffix(ANSWER_END);
     if let Some(result) = inner(RESULT_START) {
-        return (TaskState::Completed(result.into()), None);
+        if ending != Ending::ToolError {
+            return (TaskState::Completed(result.into()), None);
+        }
+        let message = caller.is_session().then(|| text_of(result)).flatten();
+        return (TaskState::ToolError(result.into()), message);
     }
     match inner(ERROR_START) {
         Some(error) => (TaskState::Failed(error.into()), message_of(error)),
@@ -150,6 +283,22 @@ pub(super) fn failed(error: &RpcError) -> (TaskState, Option<String>) {
 fn message_of(error: &str) -> Option<String> {
     let error: serde_json::Value = serde_json::from_str(error).ok()?;
     Some(error.get("message")?.as_str()?.to_owned())
+}
+
+/// The text of a tool execution error, as long as a status may be.
+fn text_of(result: &str) -> Option<String> {
+    let result: serde_json::Value = serde_json::from_str(result).ok()?;
+    let text = result.pointer("/content/0/text")?.as_str()?;
+    Some(status_message(text).to_owned())
+}
+
+/// As much of a text as is told with a status.
+pub(super) fn status_message(text: &str) -> &str {
+    /// More is cut off.
+    const BYTES_MAX: usize = 1024;
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take_while(|end| *end <= BYTES_MAX).last();
+    &text[..end.unwrap_or_default()]
 }
 
 /// A moment after a time, at least a millisecond later if the time is not nothing.

@@ -27,24 +27,26 @@ use std::{
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac_sha256::HMAC;
-use tightwire_codec::{JsonWriter, Object};
+use tightwire_codec::{JsonWriter, Value};
 
 use super::{
     ask::InputRequired,
-    context::NoticeKind,
     excerpt,
     hook::{Ending, Hooks},
     log::Log,
-    registry::random_key,
+    registry::{Registry, random_key},
     reply::UNANSWERED,
     task_store::{TaskStore, TaskStoreFull},
-    task_table::{Due, Gone, Running, Table, failed, later, read_answer},
+    task_table::{Caller, Due, Gone, Running, Table, failed, later, read_answer},
     task_watch::Homes,
     ticket::{Cancellation, Completion, CompletionKind, Completions, lock},
 };
 use crate::{
     error::{Error, RpcError},
-    model::task::{TaskRecord, TaskState},
+    model::{
+        input::Input,
+        task::{TaskRecord, TaskState},
+    },
     protocol::version::ProtocolVersion,
 };
 
@@ -73,6 +75,7 @@ struct Started {
 pub(super) struct Start {
     pub(super) id: String,
     pub(super) serial: u64,
+    pub(super) caller: Caller,
     pub(super) cancellation: Cancellation,
     pub(super) tool: String,
     /// The parameters, a JSON object.
@@ -138,6 +141,17 @@ impl Tasks {
         (due != NEVER).then_some(due)
     }
 
+    /// A name that nobody else has, for whose tasks are to be told from those of others.
+    pub(super) fn unique_name(&self) -> String {
+        let mut table = self.table();
+        table.serial += 1;
+        let serial = table.serial;
+        self.started
+            .get()
+            .map(|tasks| tasks.id(serial))
+            .unwrap_or_default()
+    }
+
     /// Makes a task of a call.
     ///
     /// # Errors
@@ -146,6 +160,7 @@ impl Tasks {
     pub(super) fn create(
         &self,
         record: TaskRecord,
+        caller: Caller,
         timeout: Option<Duration>,
         now: u64,
     ) -> Result<Start, RpcError> {
@@ -159,8 +174,8 @@ impl Tasks {
         let id = started.id(table.serial + 1);
         started.store.insert(&id, record).map_err(|_| no_room())?;
         self.note_due(expiry);
-        let call = (tool, call);
-        Ok(self.begin(&mut table, id, created, timeout, call, now))
+        let running = Running::new(id, tool, created, caller);
+        Ok(self.begin(&mut table, running, timeout, call, now))
     }
 
     /// The task of this id, if it is this principal's.
@@ -172,25 +187,22 @@ impl Tasks {
         let record = self.started.get().and_then(|tasks| tasks.store.load(id));
         record
             .filter(|record| record.principal == principal)
-            .ok_or_else(|| {
-                RpcError::invalid_params(
-                    "params.taskId names no task, or one that has expired: Task not found",
-                )
-            })
+            .ok_or_else(no_such_task)
     }
 
     /// Takes the client's answers to what a task asks. Those to what it does not ask, or does not
-    /// ask any more, are ignored. What is to be called, if all is answered now.
+    /// ask any more, are ignored. What is to be called, if all is answered now. Whether answers of
+    /// a session are valid is for the function to find, when it is called again.
     ///
     /// # Errors
     ///
     /// -32602 if there is no such task, or an answer is not valid: then none of them is taken.
     /// -32603 if there is no room for them.
-    pub(super) fn answer(
+    pub(super) fn answer<'a>(
         &self,
         id: &str,
         principal: &str,
-        responses: Object<'_>,
+        responses: impl IntoIterator<Item = (&'a str, Value<'a>)>,
         timeout: impl FnOnce(&str) -> Option<Duration>,
         now: u64,
     ) -> Result<Option<Start>, RpcError> {
@@ -200,12 +212,13 @@ impl Tasks {
             return Ok(None);
         };
         let running = table.find(id);
+        let checked = running.filter(|running| !running.caller.is_session());
         let mut answers = Vec::new();
         for (key, response) in responses {
             let Some(at) = outstanding.iter().position(|(name, _)| name == key) else {
                 continue;
             };
-            let asked = running.and_then(|running| running.inputs.iter().find(|(k, _)| k == key));
+            let asked = checked.and_then(|running| running.inputs.iter().find(|(k, _)| k == key));
             if let Some(Err(problem)) = asked.map(|(_, input)| input.check(response)) {
                 let key = excerpt(key);
                 return Err(RpcError::invalid_params(format!(
@@ -227,21 +240,42 @@ impl Tasks {
         if is_complete {
             record.state = TaskState::Working;
         }
-        let call = (record.tool.clone(), record.call());
+        let (tool, call) = (record.tool.clone(), record.call());
         let created = record.created_unix_ms;
         self.keep(id, record)
             .map_err(|_| RpcError::internal("there is no room for the answers; try again later"))?;
         if !is_complete {
             return Ok(None);
         }
-        let timeout = timeout(&call.0);
-        let id = id.to_owned();
-        let start = self.begin(&mut table, id, created, timeout, call, now);
+        let timeout = timeout(&tool);
+        let before = table.remove(id);
+        let caller = before.as_ref().map(|running| running.caller.clone());
+        let caller = caller.unwrap_or_else(Caller::modern);
+        let running = Running {
+            told: before.map(|running| running.told).unwrap_or_default(),
+            ..Running::new(id.to_owned(), tool, created, caller)
+        };
+        let start = self.begin(&mut table, running, timeout, call, now);
         Ok(Some(start))
     }
 
+    /// What a task asks, each under its key.
+    pub(super) fn inputs(&self, id: &str) -> Vec<(String, Input)> {
+        let table = self.table();
+        let running = table.find(id);
+        running.map_or_else(Vec::new, |running| running.inputs.clone())
+    }
+
+    /// What may answer for the function of a task: the number of its call, and its cancellation.
+    pub(super) fn at_work(&self, id: &str) -> Option<(u64, Cancellation)> {
+        let table = self.table();
+        let serial = *table.serials.get(id)?;
+        let running = table.by_serial.get(&serial)?;
+        Some((serial, running.cancellation.clone()))
+    }
+
     /// Cancels a task, unless it has ended: its function is told, and what it answers is of no use
-    /// any more.
+    /// any more. What has become of it, and whether that came of this.
     ///
     /// # Errors
     ///
@@ -252,26 +286,40 @@ impl Tasks {
         principal: &str,
         now: u64,
         hooks: &Hooks,
-    ) -> Result<(), RpcError> {
+    ) -> Result<(TaskRecord, bool), RpcError> {
         let mut gone = Gone::default();
-        {
+        let (record, is_new) = {
             let mut table = self.table();
             let mut record = self.load(id, principal)?;
-            if !record.state.is_terminal() {
+            let is_new = !record.state.is_terminal();
+            if is_new {
                 record.end(TaskState::Cancelled, None);
                 record.updated_unix_ms = now;
-                let _ = self.keep(id, record);
+                let _ = self.keep(id, record.clone());
             }
             gone.add(table.remove(id), Ending::Cancelled);
-        }
+            (record, is_new)
+        };
         self.homes.tell();
         gone.tell(now, hooks);
-        Ok(())
+        Ok((record, is_new))
+    }
+
+    /// Has tasks expire now, since nobody can ask for them any more.
+    pub(super) fn forget<'a>(&self, ids: impl Iterator<Item = &'a str>, principal: &str) {
+        let _table = self.table();
+        for id in ids {
+            if let Ok(mut record) = self.load(id, principal) {
+                record.ttl_ms = 0;
+                self.note_due(record.expires_unix_ms());
+                let _ = self.keep(id, record);
+            }
+        }
     }
 
     /// Moves what is in the mailbox into the store, and ends what has expired by now. Whether there
     /// was anything to do, and so may be more.
-    pub(super) fn advance(&self, now: u64, log: &mut Log, hooks: &Hooks) -> bool {
+    pub(super) fn advance(&self, now: u64, registry: &Registry, log: &mut Log) -> bool {
         if !self.mailbox.is_ready() && self.next_due().is_none_or(|next| next > now) {
             return false;
         }
@@ -280,7 +328,10 @@ impl Tasks {
             let mut table = self.table();
             for completion in self.mailbox.take() {
                 self.mailbox.settle(&completion);
-                self.take_in(&mut table, completion, now, log, &mut gone);
+                if let CompletionKind::Log(line) = &completion.kind {
+                    log.push(line);
+                }
+                self.take_in(&mut table, completion, now, registry, &mut gone);
             }
             let Some(started) = self.started.get() else {
                 return false;
@@ -295,7 +346,7 @@ impl Tasks {
                 .store(next.unwrap_or(NEVER), Ordering::Relaxed);
         }
         self.homes.tell();
-        gone.tell(now, hooks);
+        gone.tell(now, &registry.hooks);
         true
     }
 
@@ -310,37 +361,58 @@ impl Tasks {
         table: &mut Table,
         completion: Completion,
         now: u64,
-        log: &mut Log,
+        registry: &Registry,
         gone: &mut Gone,
     ) {
         let Completion { serial, kind } = completion;
         let running = table.by_serial.get_mut(&serial);
         match (kind, running) {
-            (CompletionKind::Log(line), _) => log.push(&line),
             (CompletionKind::After(_, then), None) => gone.forgotten.push(then),
             // Cancelled, or expired.
             (_, None) => {}
             (CompletionKind::After(delay, then), Some(running)) => {
                 running.delay = Some((later(now, delay), then));
             }
-            (CompletionKind::Notice(NoticeKind::Progress, message), Some(running)) => {
-                let message = String::from_utf8_lossy(&message).into_owned();
-                self.change(&running.id, now, |record| {
-                    record.status_message = Some(message);
-                });
+            (
+                CompletionKind::Progress {
+                    progress,
+                    message,
+                    notice,
+                },
+                Some(running),
+            ) => {
+                if let Some(message) = message {
+                    let message = String::from_utf8_lossy(&message).into_owned();
+                    self.change(&running.id, now, |record| {
+                        record.status_message = Some(message);
+                    });
+                }
+                let letter = running.pass_on_progress(progress, notice, now, registry);
+                gone.letters.extend(letter);
             }
-            (CompletionKind::Notice(NoticeKind::Log, _), Some(_)) => {}
+            (CompletionKind::Notice(kind, notice), Some(running)) => {
+                let letter = running.pass_on(kind, notice, now, registry);
+                gone.letters.extend(letter);
+            }
             (CompletionKind::Ask(required), Some(running)) => {
-                if self.park(running, *required, now).is_err() {
+                if self.park(running, *required, now).is_ok() {
+                    gone.letters.extend(running.stopped());
+                } else {
                     let error = RpcError::internal("there is no room for what the task asks");
                     self.end(&running.id, now, failed(&error));
                     gone.add(table.remove_serial(serial), UNANSWERED);
                 }
             }
             (CompletionKind::Answer(answer, ending), Some(running)) => {
-                self.end(&running.id, now, read_answer(&answer));
+                let end = read_answer(&answer, ending, &running.caller);
+                self.end(&running.id, now, end);
                 gone.add(table.remove_serial(serial), ending);
             }
+            // Told already, or for sessions.
+            (
+                CompletionKind::Log(_) | CompletionKind::OfTask(_) | CompletionKind::Task { .. },
+                Some(_),
+            ) => {}
         }
     }
 
@@ -434,39 +506,29 @@ impl Tasks {
     fn begin(
         &self,
         table: &mut Table,
-        id: String,
-        created: u64,
+        mut running: Running,
         timeout: Option<Duration>,
-        (tool, call): (String, Vec<u8>),
+        call: Vec<u8>,
         now: u64,
     ) -> Start {
-        table.remove(&id);
         table.serial += 1;
         let serial = table.serial;
-        let deadline = timeout.map(|timeout| later(now, timeout));
-        if let Some(deadline) = deadline {
+        running.timeout = timeout;
+        running.deadline = timeout.map(|timeout| later(now, timeout));
+        if let Some(deadline) = running.deadline {
             self.note_due(deadline);
         }
-        let cancellation = Cancellation::default();
-        let running = Running {
-            id: id.clone(),
-            tool: tool.clone(),
-            created,
-            cancellation: cancellation.clone(),
-            timeout,
-            deadline,
-            inputs: Vec::new(),
-            delay: None,
-        };
-        table.by_serial.insert(serial, running);
-        table.serials.insert(id.clone(), serial);
-        Start {
-            id,
+        let start = Start {
+            id: running.id.clone(),
             serial,
-            cancellation,
-            tool,
+            caller: running.caller.clone(),
+            cancellation: running.cancellation.clone(),
+            tool: running.tool.clone(),
             call,
-        }
+        };
+        table.serials.insert(running.id.clone(), serial);
+        table.by_serial.insert(serial, running);
+        start
     }
 
     /// With the table locked, so that nobody overwrites it with what was true before.
@@ -477,6 +539,11 @@ impl Tasks {
     fn table(&self) -> MutexGuard<'_, Table> {
         lock(&self.table)
     }
+}
+
+/// -32602, for an id of nothing.
+pub(super) fn no_such_task() -> RpcError {
+    RpcError::invalid_params("params.taskId names no task, or one that has expired: Task not found")
 }
 
 impl Started {

@@ -266,10 +266,23 @@ impl Completion {
     fn bytes(&self) -> usize {
         match &self.kind {
             CompletionKind::Answer(answer, _) => answer.len(),
-            CompletionKind::Notice(_, notice) => notice.len(),
+            CompletionKind::Notice(_, notice) | CompletionKind::OfTask(notice) => notice.len(),
+            CompletionKind::Progress {
+                message, notice, ..
+            } => message.as_ref().map_or(0, Vec::len) + notice.len(),
             CompletionKind::Ask(required) => required.bytes(),
-            CompletionKind::After(..) | CompletionKind::Log(_) => 0,
+            CompletionKind::After(..) | CompletionKind::Task { .. } | CompletionKind::Log(_) => 0,
         }
+    }
+
+    /// Whether it is one of many that nobody misses.
+    fn is_notice(&self) -> bool {
+        matches!(
+            self.kind,
+            CompletionKind::Notice(..)
+                | CompletionKind::Progress { .. }
+                | CompletionKind::OfTask(_)
+        )
     }
 }
 
@@ -280,6 +293,22 @@ pub(crate) enum CompletionKind {
     Ask(Box<InputRequired>),
     /// A notification; the call goes on.
     Notice(NoticeKind, Vec<u8>),
+    /// How far a task is; it goes on.
+    Progress {
+        progress: f64,
+        /// What is told with its status.
+        message: Option<Vec<u8>>,
+        /// What its session is sent; empty if it is sent nothing.
+        notice: Vec<u8>,
+    },
+    /// A notification of a task, for its session.
+    OfTask(Vec<u8>),
+    /// A task is not at work any more, for its session.
+    Task {
+        id: Arc<str>,
+        /// Whether its session has told so, and has only those to answer who wait for the result.
+        is_told: bool,
+    },
     /// A line for the log; the call goes on.
     Log(String),
 }
@@ -348,6 +377,15 @@ impl Completions {
         }
     }
 
+    /// Passes on what is for the session of a task.
+    pub(super) fn push_letter(&self, letter: Completion) {
+        if letter.is_notice() {
+            self.push_notice(letter);
+        } else {
+            self.push(letter);
+        }
+    }
+
     pub(super) fn changes(&self) -> &Mutex<Changes> {
         &self.changes
     }
@@ -366,7 +404,7 @@ impl Completions {
 
     /// What was taken is kept no longer.
     pub(crate) fn settle(&self, completion: &Completion) {
-        if matches!(completion.kind, CompletionKind::Notice(..)) {
+        if completion.is_notice() {
             self.notices.fetch_sub(1, Ordering::Relaxed);
             self.notice_bytes
                 .fetch_sub(completion.bytes(), Ordering::Relaxed);

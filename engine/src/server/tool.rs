@@ -232,9 +232,13 @@ impl Tool {
     /// .task(TaskOptions::new(TaskSupport::Required).ttl(Duration::from_secs(7200)));
     /// ```
     ///
-    /// Specification: extension `io.modelcontextprotocol/tasks`. Exists from 2026-07-28 on; in
-    /// revisions before it, calls never become tasks, and those that would have to are a tool
-    /// execution error.
+    /// In 2025-11-25 it is the client that makes a task of a call, with `params.task`, and it asks from
+    /// the session in which it did: at the session's end its tasks are cancelled and forgotten. The
+    /// tool is listed as one that may, or must, be called so. In revisions before it calls never
+    /// become tasks, and those that would have to are a tool execution error.
+    ///
+    /// Specification: extension `io.modelcontextprotocol/tasks`; 2025-11-25,
+    /// `basic/utilities/tasks`.
     #[must_use]
     pub fn task(mut self, options: impl Into<TaskOptions>) -> Self {
         self.task = Some(Box::new(options.into()));

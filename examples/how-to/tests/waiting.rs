@@ -67,9 +67,10 @@ fn tasks() {
     for mut conversation in Conversation::each_with(example!("tasks"), capabilities) {
         let train = json!({ "epochs": 2, "ms": 1 });
         if !conversation.is_modern() {
-            let (asked, text) = conversation.asked("train", train, publish.clone());
+            let (asked, text) = conversation.asked("train", train.clone(), publish.clone());
             assert_eq!(asked["method"], "elicitation/create");
             assert_eq!(text, "published");
+            session_task(conversation, &train, &publish);
             continue;
         }
         let call = json!({ "name": "train", "arguments": train });
@@ -104,6 +105,34 @@ fn tasks() {
         get(&mut conversation, &task, "cancelled");
         conversation.end();
     }
+}
+
+/// The same call as a task of a session: who waits for its result is asked.
+fn session_task(mut conversation: Conversation, train: &Value, publish: &Value) {
+    let call = json!({ "name": "train", "arguments": train, "task": { "ttl": 60_000 } });
+    let made = conversation.result("tools/call", call);
+    assert_eq!(made["task"]["status"], "working");
+    let task = json!({ "taskId": made["task"]["taskId"] });
+    let waiting = conversation.send("tasks/result", task.clone());
+    let asked = conversation.receive_answer();
+    assert_eq!(asked["method"], "elicitation/create");
+    let related = &asked["params"]["_meta"]["io.modelcontextprotocol/related-task"];
+    assert_eq!(*related, task);
+    conversation.answer(&asked["id"], publish);
+    let answer = conversation.receive_answer();
+    assert_eq!(answer["id"], waiting);
+    let result = Conversation::result_of(answer);
+    assert_eq!(Conversation::text_of(&result), "published");
+
+    let text = json!({ "text": "not for you" });
+    let refused = conversation.ask("tools/call", json!({ "name": "count", "arguments": text }));
+    assert_eq!(refused["error"]["code"], -32601);
+    let call = json!({ "name": "count", "arguments": text, "task": {} });
+    let made = conversation.result("tools/call", call);
+    let task = json!({ "taskId": made["task"]["taskId"] });
+    conversation.send("tasks/result", task);
+    let result = Conversation::result_of(conversation.receive_answer());
+    assert_eq!(Conversation::text_of(&result), "3");
 }
 
 #[test]

@@ -16,6 +16,12 @@ fn soon() {}
 #[tool(timeout = "10s")]
 fn unbounded() {}
 
+#[tool(task = "forbidden")]
+fn forbidden() {}
+
+#[tool(task, task)]
+fn twice_a_task() {}
+
 #[tool(icon(src = "a", theme = "blue"))]
 fn blue() {}
 

@@ -1,21 +1,21 @@
-//! Calls that become tasks: they are answered with a handle at once, and the client asks later,
-//! from whatever connection, what has become of them.
+//! Calls that become tasks: they are answered with a handle at once, and the client asks later what
+//! has become of them.
 //!
 //! ```text
 //! cargo run -p how-to --bin tasks
 //! ```
 //!
-//! The extension `io.modelcontextprotocol/tasks`, for clients of 2026-07-28 that declare it. The
-//! others wait for the answer, as ever; the function is the same.
+//! Clients of 2026-07-28 that declare the extension `io.modelcontextprotocol/tasks` have such handles,
+//! and ask from whatever connection. Clients of 2025-11-25 have them where they say so in the call,
+//! with `task`, and ask in the same session. The others wait for the answer, as ever; the function is
+//! the same.
 
 use std::time::Duration;
 
-use tightwire::{
-    Ask, Context, Elicitation, Field, Inputs, IntoTool, Server, TaskOptions, TaskSupport, tool,
-};
+use tightwire::{Ask, Context, Elicitation, Field, Inputs, Server, TaskOptions, TaskSupport, tool};
 
 /// Train a model, and publish it if somebody agrees
-#[tool(blocking)]
+#[tool(blocking, task = options())]
 fn train(context: &Context<'_>, epochs: u32, #[default(20)] ms: u64) -> Result<String, Ask> {
     // It is called once more when the answer is there: what is done already is kept.
     if context.state().is_none() {
@@ -40,12 +40,22 @@ fn train(context: &Context<'_>, epochs: u32, #[default(20)] ms: u64) -> Result<S
     })
 }
 
-fn main() -> tightwire::Result<()> {
-    let options = TaskOptions::new(TaskSupport::Optional)
+/// Count the words of a text that nobody wants to wait for
+#[tool(task = "required")]
+fn count(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+fn options() -> TaskOptions {
+    TaskOptions::new(TaskSupport::Optional)
         .ttl(Duration::from_secs(3600))
-        .poll_interval(Duration::from_millis(100));
+        .poll_interval(Duration::from_millis(100))
+}
+
+fn main() -> tightwire::Result<()> {
     // Tasks are kept in memory; `Server::task_store` keeps them elsewhere.
     Server::new("tasks", "1.0.0")
-        .tool(train.into_tool().task(options))
+        .tool(train)
+        .tool(count)
         .serve_stdio()
 }
