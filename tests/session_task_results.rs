@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tightwire::{
-    AsyncAnswer, BoxFuture, Call, Context, Finished, Hook, Limits, LogLevel, Reply, RpcError,
+    AsyncAnswer, BoxFuture, Call, Context, Finished, Hook, Limits, LogLevel, Now, Reply, RpcError,
     TaskSupport, Tool,
 };
 use tightwire_tests::{Held, Stepped, cancelled, legacy, refusal, server, text};
@@ -354,7 +354,7 @@ fn the_end_of_a_session_is_that_of_its_tasks() {
     first.connection().handle_end(&mut out);
     assert_eq!(first.connection().in_flight(), 1);
     assert!(!ticket.is_cancelled());
-    first.connection().abort(&mut out);
+    first.connection().abort(Now::default(), &mut out);
     assert!(out.is_empty());
     assert_eq!(first.connection().in_flight(), 0);
     assert!(ticket.is_cancelled());
