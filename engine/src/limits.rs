@@ -1,9 +1,10 @@
-//! [`Limits`]: every bound in one place.
+//! [`Limits`]: the bounds that one may set, in one place.
 
 use std::time::Duration;
 
-/// Every bound of a server, each with its default and its reason. Reaching one costs the sender,
-/// never the process.
+/// The bounds of a server that one may set, each with its default and its reason. Reaching one costs
+/// the sender, never the process. What no server needs otherwise is a constant where it holds, such
+/// as the longest URI that a template is matched with.
 ///
 /// More bounds may be added: take the ones you do not set from [`Limits::default`].
 ///

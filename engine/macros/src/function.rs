@@ -144,7 +144,6 @@ impl Function {
         quote_spanned!(self.returned.span()=> #path(#arguments))
     }
 
-    /// Whether it needs the state that it is a method of.
     /// The statements that take the arguments from a request, each by `value`, and the call with
     /// them.
     pub(crate) fn taken(
@@ -171,6 +170,7 @@ impl Function {
             .then(|| quote!(let __state = ::std::sync::Arc::clone(&__state);))
     }
 
+    /// Whether it needs the state that it is a method of.
     pub(crate) fn has_receiver(&self) -> bool {
         self.parameters
             .iter()

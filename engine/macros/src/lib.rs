@@ -62,14 +62,20 @@ use crate::{
 /// | --- | --- |
 /// | `&str` | a string, borrowed from the request: nothing is allocated |
 /// | any type that serde reads and schemars describes | what these make of it |
-/// | `&T`, `&[T]`, `&Path` | the same as `T`, `Vec<T>`, `PathBuf`, of which it is a reference |
+/// | `&T`, `&[T]`, `&Path` | the same as `T`, `Vec<T>`, `PathBuf`: such a value is made of the request, and lent |
 /// | `Option<..>` of any of these | the same, and may be left out |
 /// | `&Context`, once | nothing: the request, to report progress, to log, to ask the client back |
 ///
 /// `#[default(5)]` before an argument says what it is when it is left out. `#[arg(..)]` takes
 /// `name`, `description` and `default`. `#[serde(..)]` and `#[schemars(..)]` are handed on, so that
-/// `#[schemars(range(min = 1))]` puts a bound into the schema. The derives of a type of one's own
-/// come from serde and schemars, or, without these as dependencies, from `tightwire`:
+/// `#[schemars(range(min = 1))]` puts a bound into the schema.
+///
+/// A text is read without a copy as `&str` or `Cow<'_, str>`, and into a type of one's own with such
+/// fields. Memory is allocated for a `String`, for a `Vec<T>`, and for a `&[T]`, which is lent from a
+/// `Vec<T>`. What is `blocking` or an `async fn` borrows from a copy that is made of its arguments.
+///
+/// The derives of a type of one's own come from serde and schemars, or, without these as
+/// dependencies, from `tightwire`:
 ///
 /// ```
 /// use tightwire::{schemars::JsonSchema, serde::Deserialize, tool};
@@ -147,7 +153,8 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// The arguments of prompts are text: `&str`, `String` or `Cow<str>`; an `Option` of one, or one
 /// with a `#[default("..")]`, may be left out. `#[arg(complete = function)]` completes one, as
-/// `Prompt::complete` does. It returns anything that is `IntoMessages`; an `Err`
+/// `Prompt::complete` does, and `#[arg(name = "..", description = "..")]` sets what clients are told of
+/// it; `#[serde(..)]` and `#[schemars(..)]`, which have no part in text, are refused. It returns anything that is `IntoMessages`; an `Err`
 /// is a JSON-RPC error. The options are `name`, `title`, `description`, `icon`, `meta` and
 /// `blocking`, as for [`macro@tool`], which also tells what becomes of the function.
 #[proc_macro_attribute]
@@ -178,7 +185,9 @@ pub fn prompt(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// Each variable of the URI template is an argument: `&str`, `String`, `Cow<str>`, or any type
 /// that is `FromStr`, whose error says that there is no such resource. An `Option`, or an argument
 /// with a `#[default(..)]`, is for a variable that may be empty. `#[arg(complete = function)]`
-/// completes one, as `ResourceTemplate::complete` does. It returns anything that is
+/// completes one, as `ResourceTemplate::complete` does, and `#[arg(name = "..")]` says which variable
+/// it is. Clients are told no descriptions of variables; `#[serde(..)]` and `#[schemars(..)]`, which
+/// have no part in text, are refused. It returns anything that is
 /// `IntoContents`; `None` says that there is no such resource, and an `Err` is a JSON-RPC error.
 ///
 /// The options are `name`, `title`, `description`, `icon`, `meta` and `blocking`, as for

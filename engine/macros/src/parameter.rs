@@ -30,8 +30,10 @@ pub(crate) struct Argument {
     pub(crate) default: Option<Expr>,
     /// The function that completes it.
     pub(crate) complete: Option<Expr>,
-    /// What serde and schemars are told of it, and the doc comments.
+    /// The doc comments, and what serde and schemars are told of it, as they were written.
     pub(crate) attributes: Vec<Attribute>,
+    /// What `#[arg(..)]` says, in the words of serde and schemars.
+    pub(crate) options: Vec<Attribute>,
 }
 
 impl Parameter {
@@ -77,12 +79,13 @@ impl Argument {
             Some(text) => Some(text.to_token_stream()),
             None => docs::description(&attributes),
         };
+        let mut options = Vec::new();
         if let Some(text) = &own.description {
             attributes.retain(|attribute| !attribute.path().is_ident("doc"));
-            attributes.push(syn::parse_quote!(#[schemars(description = #text)]));
+            options.push(syn::parse_quote!(#[schemars(description = #text)]));
         }
         if let Some(name) = &own.name {
-            attributes.push(syn::parse_quote!(#[serde(rename = #name)]));
+            options.push(syn::parse_quote!(#[serde(rename = #name)]));
         }
         let name = own
             .name
@@ -95,6 +98,7 @@ impl Argument {
             default: own.default,
             complete: own.complete,
             attributes,
+            options,
         })
     }
 

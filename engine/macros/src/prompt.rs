@@ -15,11 +15,16 @@ use syn::{Error, Result, spanned::Spanned};
 use crate::{
     function::{Function, Place, Problems},
     parameter::Argument,
-    text::{Form, Text, completers},
+    text::{Form, Text, check_attributes, completers},
 };
 
 /// Checks what is special to prompts.
 pub(crate) fn check(function: &Function) -> Result<()> {
+    check_attributes(
+        function,
+        "`#[arg(name = \"..\", description = \"..\")]` names and describes an argument, and \
+         `#[default(\"..\")]` lets it be left out",
+    )?;
     let mut problems = Problems::default();
     for argument in function.arguments() {
         if Text::of(&argument.ty).form == Form::Parsed {

@@ -13,7 +13,7 @@ use syn::{Error, LitStr, Result, spanned::Spanned};
 use crate::{
     function::{Function, Place, Problems},
     parameter::Argument,
-    text::{Text, completers},
+    text::{Text, check_attributes, completers},
 };
 
 /// Checks what is special to resources: each variable has its argument, and each argument its
@@ -27,6 +27,11 @@ pub(crate) fn check(function: &Function) -> Result<()> {
         ));
     };
     let variables = variables(uri)?;
+    check_attributes(
+        function,
+        "`#[arg(name = \"..\")]` says which variable of the URI an argument is, and \
+         `#[default(..)]` what it is where that is empty",
+    )?;
     let mut problems = Problems::default();
     for argument in function.arguments() {
         let name = argument.name.value();

@@ -2,10 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::Type;
+use syn::{Error, Result, Type};
 
 use crate::{
-    function::Function,
+    function::{Function, Problems},
     parameter::{is_named, is_str, optional},
 };
 
@@ -17,6 +17,23 @@ pub(crate) fn completers(function: &Function) -> TokenStream {
         Some(quote!(.complete(#name, #complete)))
     });
     quote!(#(#completers)*)
+}
+
+/// Refuses what is said to serde and schemars, who have no part in text: left out in silence, it
+/// would look as if it held. `instead` is what can be written.
+pub(crate) fn check_attributes(function: &Function, instead: &str) -> Result<()> {
+    let mut problems = Problems::default();
+    let attributes = function
+        .arguments()
+        .flat_map(|argument| &argument.attributes)
+        .filter(|attribute| !attribute.path().is_ident("doc"));
+    for attribute in attributes {
+        problems.add(Error::new_spanned(
+            attribute,
+            format_args!("serde and schemars have no part in text: {instead}"),
+        ));
+    }
+    problems.none()
 }
 
 /// A type that a text is turned into.

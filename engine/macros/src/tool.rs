@@ -211,7 +211,7 @@ impl Arguments {
 
 fn member(index: usize, argument: &Argument, ty: &Type) -> TokenStream {
     let ident = &argument.ident;
-    let attributes = &argument.attributes;
+    let attributes = argument.attributes.iter().chain(&argument.options);
     let borrow = lifetimes::has_lifetime(ty).then(|| quote!(#[serde(borrow)]));
     let default = argument.default.as_ref().map(|_| {
         let function = default_function(index).to_string();

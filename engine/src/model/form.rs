@@ -11,6 +11,9 @@ use crate::protocol::version::ProtocolVersion;
 
 /// One field of a form.
 ///
+/// What a kind of field does not have is left out where it is set, as each setter says; nothing
+/// fails. What a user filled in is checked against the form, but for [`Field::format`].
+///
 /// ```
 /// use tightwire::Field;
 ///
@@ -206,25 +209,29 @@ impl Field {
         self
     }
 
-    /// Sets the text that stands there at first: of a text or a choice.
+    /// Sets the text that stands there at first: of a text or a choice. It is written as it is, also
+    /// for a field of another kind, to which it is no answer.
     #[must_use]
     pub fn default_text(self, text: impl AsRef<str>) -> Self {
         self.default_json(|writer| writer.string(text.as_ref()))
     }
 
-    /// Sets the number that stands there at first.
+    /// Sets the number that stands there at first: of a number. It is written as it is, also for a
+    /// field of another kind, to which it is no answer.
     #[must_use]
     pub fn default_number(self, number: f64) -> Self {
         self.default_json(|writer| write_number(writer, number))
     }
 
-    /// Sets the answer that stands there at first: of a yes or no.
+    /// Sets the answer that stands there at first: of a yes or no. It is written as it is, also for a
+    /// field of another kind, to which it is no answer.
     #[must_use]
     pub fn default_boolean(self, value: bool) -> Self {
         self.default_json(|writer| writer.bool(value))
     }
 
-    /// Sets the texts that are chosen at first.
+    /// Sets the texts that are chosen at first: of [`Field::choices`] and [`Field::titled_choices`].
+    /// They are written as they are, also for a field of another kind, to which they are no answer.
     #[must_use]
     pub fn default_texts<T: AsRef<str>>(self, texts: impl IntoIterator<Item = T>) -> Self {
         self.default_json(|writer| {
@@ -236,7 +243,7 @@ impl Field {
         })
     }
 
-    /// Sets the least value of a number. Of no meaning to other fields.
+    /// Sets the least value of a number. On a field of another kind it is left out.
     #[must_use]
     pub fn minimum(mut self, value: f64) -> Self {
         if let FieldKind::Number { minimum, .. } = &mut self.kind {
@@ -245,7 +252,7 @@ impl Field {
         self
     }
 
-    /// Sets the greatest value of a number. Of no meaning to other fields.
+    /// Sets the greatest value of a number. On a field of another kind it is left out.
     #[must_use]
     pub fn maximum(mut self, value: f64) -> Self {
         if let FieldKind::Number { maximum, .. } = &mut self.kind {
@@ -254,7 +261,8 @@ impl Field {
         self
     }
 
-    /// Sets the least length: characters of a text, or how many are chosen.
+    /// Sets the least length: characters of a text, or how many are chosen of [`Field::choices`] and
+    /// [`Field::titled_choices`]. On a field of another kind it is left out.
     #[must_use]
     pub fn length_min(mut self, length: u64) -> Self {
         match &mut self.kind {
@@ -265,7 +273,8 @@ impl Field {
         self
     }
 
-    /// Sets the greatest length: characters of a text, or how many are chosen.
+    /// Sets the greatest length: characters of a text, or how many are chosen of [`Field::choices`]
+    /// and [`Field::titled_choices`]. On a field of another kind it is left out.
     #[must_use]
     pub fn length_max(mut self, length: u64) -> Self {
         match &mut self.kind {
@@ -276,7 +285,10 @@ impl Field {
         self
     }
 
-    /// Sets what a text holds. Of no meaning to other fields.
+    /// Sets what a text holds. On a field of another kind it is left out.
+    ///
+    /// It tells the client how to ask, and is not asserted: an answer may hold anything that is a
+    /// text of the right length, so parse it where that matters.
     #[must_use]
     pub fn format(mut self, value: TextFormat) -> Self {
         if let FieldKind::Text { format, .. } = &mut self.kind {

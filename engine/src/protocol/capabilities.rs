@@ -5,7 +5,18 @@
 use tightwire_codec::{JsonWriter, Object};
 
 /// What the client of a request declared: with the request itself from 2026-07-28 on, in the
-/// handshake before.
+/// handshake before. To say what a request needs, see
+/// [`Context::require`](crate::Context::require), it is put together from nothing:
+///
+/// ```
+/// use tightwire::{Ask, ClientCapabilities, Context};
+///
+/// fn plan(context: &Context<'_>) -> Result<String, Ask> {
+///     context.require(ClientCapabilities::default().with_roots().with_elicitation_form())?;
+///     // …
+///     Ok("It is planned".to_owned())
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientCapabilities {
@@ -24,6 +35,48 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
+    /// Adds that it can ask its user to fill in a form.
+    #[must_use]
+    pub const fn with_elicitation_form(mut self) -> Self {
+        self.elicitation_form = true;
+        self
+    }
+
+    /// Adds that it can ask its user to open a URL.
+    #[must_use]
+    pub const fn with_elicitation_url(mut self) -> Self {
+        self.elicitation_url = true;
+        self
+    }
+
+    /// Adds that it can have a model write a message.
+    #[must_use]
+    pub const fn with_sampling(mut self) -> Self {
+        self.sampling = true;
+        self
+    }
+
+    /// Adds that it can have a model write a message with tools.
+    #[must_use]
+    pub const fn with_sampling_tools(mut self) -> Self {
+        self.sampling_tools = true;
+        self
+    }
+
+    /// Adds that it can have a model write a message with context of its servers.
+    #[must_use]
+    pub const fn with_sampling_context(mut self) -> Self {
+        self.sampling_context = true;
+        self
+    }
+
+    /// Adds that it can tell its roots.
+    #[must_use]
+    pub const fn with_roots(mut self) -> Self {
+        self.roots = true;
+        self
+    }
+
     /// Reads the capabilities that are declared with an object, as all are.
     pub(crate) fn read(declared: Object<'_>) -> Self {
         let part = |name: &str| declared.find(name).and_then(|value| value.as_object());
@@ -152,6 +205,22 @@ mod tests {
         let both = read(r#"{"elicitation":{"form":{},"url":{}}}"#);
         assert!(both.elicitation_url && both.elicitation_form);
         assert!(read(r#"{"elicitation":true,"sampling":null,"roots":[]}"#).is_empty());
+    }
+
+    #[test]
+    fn each_setter_sets_its_own() {
+        let none = ClientCapabilities::default();
+        for (set, names) in [
+            (none.with_elicitation_form(), "elicitation by form"),
+            (none.with_elicitation_url(), "elicitation by URL"),
+            (none.with_sampling(), "sampling"),
+            (none.with_sampling_tools(), "sampling with tools"),
+            (none.with_sampling_context(), "sampling with context"),
+            (none.with_roots(), "roots"),
+            (none.with_sampling().with_roots(), "sampling, roots"),
+        ] {
+            assert_eq!(set.names(), names);
+        }
     }
 
     #[test]

@@ -63,7 +63,10 @@ impl<'a> Answers<'a> {
 /// What became of an elicitation.
 #[derive(Clone, Copy, Debug)]
 pub enum Elicited<'a> {
-    /// The user accepted. What was filled in fits the form; after a URL, it is empty.
+    /// The user accepted. What was filled in fits the form, but for [`Field::format`], which is not
+    /// asserted; after a URL, it is empty.
+    ///
+    /// [`Field::format`]: crate::Field::format
     Accepted(Object<'a>),
     /// The user declined.
     Declined,

@@ -233,6 +233,10 @@ impl<'a> Context<'a> {
     /// call to call: what does not is not sent, nor is what comes too often (see
     /// [`Limits::progress_per_second_max`](crate::Limits::progress_per_second_max)).
     ///
+    /// A handler that runs outside of the loop is told of while it works. What one in the loop tells,
+    /// as a plain function does, goes out only when it returns, all at once, right before its answer:
+    /// what takes long is `blocking` or an `async fn`.
+    ///
     /// Of a task, `message` becomes what its client is told with its status; the client of a session
     /// is told the progress too, from 2026-07-28 on nothing is sent.
     ///
@@ -277,6 +281,9 @@ impl<'a> Context<'a> {
     /// Data that cannot be written as JSON is not sent, nor is what comes too often (see
     /// [`Limits::log_messages_per_second_max`](crate::Limits::log_messages_per_second_max)). Tasks
     /// send none but to the client of a session, which 2025-11-25 has.
+    ///
+    /// What a handler in the loop logs, as a plain function does, goes out only when it returns, right
+    /// before its answer.
     ///
     /// Specification: 2026-07-28, `server/utilities/logging`: deprecated there, in favour of
     /// stderr.

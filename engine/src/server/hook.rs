@@ -43,8 +43,14 @@ use crate::{error::RpcError, protocol::method::Method};
 /// let server = Server::new("demo", "1.0.0").hook(Quota(AtomicUsize::new(1000)));
 /// ```
 pub trait Hook: Send + Sync + 'static {
-    /// Before a handler runs: each time, if it is called more than once because it asks the
-    /// client; once for a task. An error refuses the request.
+    /// Before a handler runs, which for a `blocking` or asynchronous one is before it is handed over.
+    /// An error refuses the request, and neither the hooks after this one nor the handler are called.
+    ///
+    /// A handler that asks the client is called once in each round, and so is this: in 2026-07-28,
+    /// where each round is a request of its own, and before it, where all rounds are one request. For
+    /// a task it is called once, when the task is made. A call whose arguments do not fit the schema is
+    /// told of, too, though it does not reach its tool; what comes to no handler otherwise, as a list or
+    /// an unknown name, is not.
     ///
     /// # Errors
     ///
@@ -62,8 +68,12 @@ pub trait Hook: Send + Sync + 'static {
     }
 
     /// After a request was answered, refused or cancelled, or given up since its connection ended;
-    /// after a task has ended. It follows on every [`Hook::before`] of the request, whatever that
-    /// said: once for all of them where a session's call asks its client and is called again.
+    /// after a task has ended. It is called of all hooks, also of those that another refused the
+    /// request before.
+    ///
+    /// A call that asks the client is told of once in each round in 2026-07-28, each but the last as
+    /// [`Ending::InputRequired`]; before it, once for all rounds, as it ended. So there may be more
+    /// [`Hook::before`] than this where a session's call is called again.
     fn after(&self, finished: &Finished<'_>) {
         let _ = finished;
     }

@@ -112,7 +112,8 @@ impl Handle {
         })
     }
 
-    /// Adds a resource template, after those that are there.
+    /// Adds a resource template, after those that are there, as [`Handle::add_resource`] does, which
+    /// takes templates too. This one takes nothing else.
     ///
     /// # Errors
     ///

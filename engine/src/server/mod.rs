@@ -229,6 +229,12 @@ impl Server {
     }
 
     /// Adds a tool: a [`Tool`], or a function with `#[tool]`.
+    ///
+    /// Its name should have 1 to 128 characters, of letters and digits of ASCII, `_`, `-` and `.`: the
+    /// specification says so as a recommendation, so that other names are served as they are, but
+    /// clients may not take them. [`Server::freeze`] refuses a name that another tool has.
+    ///
+    /// Specification: 2026-07-28, `server/tools`, Tool Names.
     #[must_use]
     pub fn tool(mut self, tool: impl IntoTool) -> Self {
         self.parts.tools.push(tool.into_tool());
@@ -276,7 +282,8 @@ impl Server {
     }
 
     /// Adds a resource, or a template of resources: a [`Resource`](crate::Resource), a
-    /// [`ResourceTemplate`], or a function with `#[resource]`.
+    /// [`ResourceTemplate`], or a function with `#[resource]`, which is a template if its URI has
+    /// variables. Of several templates that match a URI, the one added first reads it.
     #[must_use]
     pub fn resource(mut self, resource: impl IntoResource) -> Self {
         match resource.into_resource() {
@@ -286,7 +293,8 @@ impl Server {
         self
     }
 
-    /// Adds a resource template. Of several that match a URI, the one added first reads it.
+    /// Adds a resource template, as [`Server::resource`] does, which takes templates too. This one
+    /// takes nothing else.
     #[must_use]
     pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
         self.parts.templates.push(template);

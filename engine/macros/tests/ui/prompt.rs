@@ -1,4 +1,4 @@
-//! Prompts whose arguments are no text, and one that is asynchronous.
+//! Prompts whose arguments are no text, or are told to serde, and one that is asynchronous.
 
 use tightwire::prompt;
 
@@ -15,6 +15,16 @@ fn numbers(text: &str, counts: Option<Vec<u32>>) -> String {
 #[prompt]
 async fn later() -> String {
     String::new()
+}
+
+#[prompt]
+fn renamed(
+    #[serde(rename = "in")] place: &str,
+    /// How long it may be
+    #[schemars(length(max = 5))]
+    text: Option<String>,
+) -> String {
+    format!("{place} {text:?}")
 }
 
 fn main() {}

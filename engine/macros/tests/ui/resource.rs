@@ -1,4 +1,5 @@
-//! Resources whose URI and arguments do not go together.
+//! Resources whose URI and arguments do not go together, and one with an argument that is told
+//! to serde.
 
 use tightwire::resource;
 
@@ -20,6 +21,11 @@ fn additional(id: &str) -> String {
 #[resource(uri = "notes://{id")]
 fn open(id: &str) -> String {
     id.to_owned()
+}
+
+#[resource(uri = "notes://{in}")]
+fn renamed(#[serde(rename = "in")] place: &str) -> String {
+    place.to_owned()
 }
 
 fn main() {}
