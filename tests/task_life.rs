@@ -4,16 +4,19 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskState,
-    TaskStore, TaskStoreFull, TaskSupport,
+    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, Server, TaskOptions, TaskRecord,
+    TaskState, TaskStore, TaskStoreFull, TaskSupport, Tool,
 };
-use tightwire_tests::{Held, Stepped, modern, refusal, server};
+use tightwire_tests::{Held, Stepped, modern, modern_result, refusal, server, text};
 
 use crate::tasks::{about, get, meta, nap, start, status, task};
 
@@ -75,13 +78,13 @@ fn a_task_is_forgotten_when_its_life_is_over() {
 #[test]
 fn tasks_and_their_bytes_are_limited() {
     let limits = Limits {
-        tasks_max: 2,
+        tasks_max: 4,
         task_bytes_max: 4_000,
         task_ms_max: 1_000,
         ..Limits::default()
     };
     let held = Held::default();
-    let hold = held.tool().task(TaskSupport::Optional);
+    let hold = held.tool().task(TaskSupport::Required);
     let mut server = Stepped::new(server().limits(limits).tool(hold));
     let first = task(&mut server, "hold");
     let arguments = json!({ "long": "x".repeat(4_000) });
@@ -97,6 +100,77 @@ fn tasks_and_their_bytes_are_limited() {
     assert_eq!(got["error"]["message"], "there is no room for the result");
     server.pass_ms(1_000);
     task(&mut server, "hold");
+}
+
+/// A server with so many places for tasks, and the tools `hold` and `nap`.
+fn with_places(tasks_max: usize, hold: Tool) -> Server {
+    let limits = Limits {
+        tasks_max,
+        ..Limits::default()
+    };
+    server().limits(limits).tool(hold).tool(nap("nap", 0))
+}
+
+#[test]
+fn tasks_that_have_ended_make_room() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Required);
+    let mut server = Stepped::new(with_places(8, hold));
+    let held_task = task(&mut server, "hold");
+    let mut tasks = Vec::new();
+    for _ in 0..100 {
+        tasks.push(task(&mut server, "nap"));
+        server.pass_ms(1);
+    }
+    let answer = server.ask(&about("tasks/get", &tasks[0]));
+    assert_eq!(refusal(&answer).code, -32602);
+    for kept in &tasks[93..] {
+        assert_eq!(status(&mut server, kept), "completed");
+    }
+    assert_eq!(status(&mut server, &held_task), "working");
+}
+
+#[test]
+fn a_call_that_has_no_room_for_a_task_is_answered_itself() {
+    let held = Held::default();
+    let noting = Noting::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let mut server = Stepped::new(with_places(1, hold).hook(noting.clone()));
+    task(&mut server, "hold");
+    server.connection().line_took(Duration::ZERO);
+    assert_eq!(server.send(&start(2, "nap")), Vec::<Value>::new());
+    let answers = server.pass_ms(0);
+    assert_eq!(answers, [modern_result(2, text("slept"))]);
+    // The hooks were asked once, and are told once.
+    let told = || std::mem::take(&mut *noting.0.lock().unwrap());
+    assert_eq!(told(), ["nap Result 0ns"]);
+    assert_eq!(noting.1.load(Ordering::Relaxed), 2);
+    held.answer("done");
+    server.completed();
+    task(&mut server, "nap");
+}
+
+#[test]
+fn a_connection_leaves_places_for_tasks_to_the_others() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Required);
+    let server = with_places(4, hold).freeze().unwrap();
+    let mut greedy = Stepped::connect(&server);
+    task(&mut greedy, "hold");
+    task(&mut greedy, "hold");
+    let answer = greedy.ask(&start(1, "hold"));
+    assert_eq!(refusal(&answer).head(), (Some(json!(1)), -32603));
+    let mut other = Stepped::connect(&server);
+    let quiet = task(&mut other, "nap");
+    other.pass_ms(0);
+    assert_eq!(status(&mut other, &quiet), "completed");
+    // What the first one ends makes room for what it begins, and the other's is kept.
+    for _ in 0..10 {
+        held.answer("done");
+        greedy.completed();
+        task(&mut greedy, "hold");
+    }
+    assert_eq!(status(&mut other, &quiet), "completed");
 }
 
 /// A store that notes what it is given to keep.
@@ -221,12 +295,13 @@ fn a_store_may_keep_tasks_as_texts() {
     assert_eq!(serde_json::from_value::<TaskState>(text).unwrap(), state);
 }
 
-/// A hook that notes what it is told.
+/// A hook that notes what it is told, and how often it is asked.
 #[derive(Clone, Default)]
-struct Noting(Arc<Mutex<Vec<String>>>);
+struct Noting(Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>);
 
 impl Hook for Noting {
     fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
         let meta = context.meta().and_then(|meta| meta.find("refuse"));
         match meta {
             Some(_) => Err(RpcError::new(-7, "refused")),
@@ -274,7 +349,8 @@ fn a_task_that_has_no_room_is_told_of_as_refused() {
         ..Limits::default()
     };
     let tools = server().limits(limits).hook(noting.clone());
-    let mut server = Stepped::new(tools.tool(nap("nap", 100)));
+    let nap = nap("nap", 100).task(TaskSupport::Required);
+    let mut server = Stepped::new(tools.tool(nap));
     task(&mut server, "nap");
     let answer = server.ask(&start(2, "nap"));
     assert_eq!(refusal(&answer).code, -32603);

@@ -141,15 +141,24 @@ impl Tasks {
         (due != NEVER).then_some(due)
     }
 
-    /// A name that nobody else has, for whose tasks are to be told from those of others.
-    pub(super) fn unique_name(&self) -> String {
+    /// A number that nobody else has.
+    pub(super) fn unique_number(&self) -> u64 {
         let mut table = self.table();
         table.serial += 1;
-        let serial = table.serial;
-        self.started
-            .get()
-            .map(|tasks| tasks.id(serial))
-            .unwrap_or_default()
+        table.serial
+    }
+
+    /// A name that nobody else has, for whose tasks are to be told from those of others.
+    pub(super) fn unique_name(&self) -> String {
+        let number = self.unique_number();
+        let started = self.started.get();
+        started.map(|tasks| tasks.id(number)).unwrap_or_default()
+    }
+
+    /// Whether there is room for a task.
+    pub(super) fn has_room(&self, record: &TaskRecord) -> bool {
+        let started = self.started.get();
+        started.is_some_and(|tasks| tasks.store.has_room(record))
     }
 
     /// Makes a task of a call.
