@@ -6,19 +6,19 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, Server, TaskOptions, TaskRecord,
-    TaskState, TaskStore, TaskStoreFull, TaskSupport, Tool,
+    Context, Finished, FrozenServer, Hook, Limits, MemoryTaskStore, RpcError, Server, TaskOptions,
+    TaskRecord, TaskState, TaskStore, TaskStoreFull, TaskSupport, Tool,
 };
 use tightwire_tests::{Held, Stepped, modern, modern_result, refusal, server, text};
 
-use crate::tasks::{about, get, meta, nap, start, status, task};
+use crate::tasks::{about, get, meta, nap, start, status, task, tool};
 
 #[test]
 fn a_function_that_takes_too_long_fails_its_task() {
@@ -386,4 +386,91 @@ fn a_task_that_is_to_live_for_no_time_lives_for_a_moment() {
     let mut server = Stepped::new(server().tool(nap("short", 0).task(options)));
     let id = task(&mut server, "short");
     assert_eq!(get(&mut server, &id)["ttlMs"], 1);
+}
+
+/// Time passes, and no connection is there to notice.
+fn later(server: &FrozenServer, ms: u64) -> Stepped {
+    let mut later = Stepped::connect(server);
+    later.sleep_ms(ms);
+    later
+}
+
+#[test]
+fn a_delay_that_nobody_noticed_does_not_count_as_the_functions() {
+    // Sleeps twice, for 300 ms.
+    let twice = tool("twice", |_, reply| {
+        reply.after(Duration::from_millis(300), |reply| {
+            reply.after(Duration::from_millis(300), |reply| reply.text("slept"));
+        });
+    });
+    let slow = nap("slow", 3_000).timeout(Duration::from_millis(2_500));
+    let twice = twice.timeout(Duration::from_millis(2_500));
+    let server = server().tool(twice).tool(slow).freeze().unwrap();
+    let mut first = Stepped::connect(&server);
+    let (twice, slow) = (task(&mut first, "twice"), task(&mut first, "slow"));
+    drop(first);
+    let mut second = later(&server, 4_000);
+    assert_eq!(status(&mut second, &twice), "working");
+    // What would have been too late in any case is, since then.
+    let got = get(&mut second, &slow);
+    assert_eq!(got["error"]["message"], "no answer within 2500 ms");
+    assert_eq!(got["lastUpdatedAt"], "1970-01-01T00:00:02.500Z");
+    drop(second);
+    let mut third = later(&server, 8_000);
+    let got = get(&mut third, &twice);
+    assert_eq!(got["result"]["content"][0]["text"], "slept");
+}
+
+#[test]
+fn an_answer_that_nobody_noticed_has_the_time_at_which_it_came() {
+    static NOW: AtomicU64 = AtomicU64::new(0);
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let server = server().tool(hold).freeze().unwrap();
+    let mut first = Stepped::connect(&server);
+    first.connection().set_clock(|| NOW.load(Ordering::Relaxed));
+    let tasks = [(); 3].map(|()| task(&mut first, "hold"));
+    drop(first);
+    NOW.store(200, Ordering::Relaxed);
+    held.answer("done");
+    held.next()
+        .answer(|reply| reply.after(Duration::from_secs(1), |reply| reply.text("done")));
+    // A clock that was set meanwhile does not lead to what is still to come.
+    NOW.store(9_000, Ordering::Relaxed);
+    held.answer("done");
+    let mut second = later(&server, 2_000);
+    for (task, moment) in tasks.iter().zip([".200Z", "02.000Z", "02.000Z"]) {
+        let got = get(&mut second, task);
+        assert_eq!(got["status"], "completed");
+        let updated = got["lastUpdatedAt"].as_str().unwrap();
+        assert!(updated.ends_with(moment), "{updated}");
+    }
+}
+
+/// A hook that does not survive the end of a task.
+struct Panicking;
+
+impl Hook for Panicking {
+    fn after(&self, finished: &Finished<'_>) {
+        assert_eq!(finished.name(), "", "the hook fails");
+    }
+}
+
+#[test]
+fn a_hook_that_panics_after_a_task_is_in_the_log() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let mut server = Stepped::new(server().hook(Panicking).tool(hold).tool(nap("nap", 10)));
+    let log = |server: &mut Stepped| {
+        let lines = std::iter::from_fn(|| server.connection().poll_log());
+        lines
+            .filter(|line| line.contains("a hook panicked"))
+            .count()
+    };
+    task(&mut server, "nap");
+    server.pass_ms(10);
+    assert_eq!(log(&mut server), 1);
+    let held = task(&mut server, "hold");
+    server.ask(&about("tasks/cancel", &held));
+    assert_eq!(log(&mut server), 1);
 }

@@ -307,7 +307,8 @@ impl Core {
             Method::TasksCancel => {
                 let principal = &self.session_tasks.principal;
                 let hooks = &self.registry.hooks;
-                let (cancelled, is_new) = tasks.cancel(id, principal, now.unix_ms, hooks)?;
+                let (cancelled, is_new) =
+                    tasks.cancel(id, principal, now.unix_ms, hooks, &mut self.log)?;
                 if !is_new {
                     return Err(RpcError::invalid_params(format!(
                         "Cannot cancel task: already in terminal status '{}'",

@@ -294,7 +294,8 @@ impl Core {
                 }
             }
             Method::TasksCancel => {
-                tasks.cancel(id, PRINCIPAL, now.unix_ms, &registry.hooks)?;
+                let hooks = &registry.hooks;
+                tasks.cancel(id, PRINCIPAL, now.unix_ms, hooks, &mut self.log)?;
                 self.cancelled = true;
             }
             _ => record = Some(tasks.load(id, PRINCIPAL)?),

@@ -127,6 +127,7 @@ impl Tasks {
 
     /// Has a connection woken when there is something to do.
     pub(super) fn add_home(&self, home: &Arc<Completions>) {
+        home.share_clock(&self.mailbox);
         self.homes.add(home);
     }
 
@@ -295,6 +296,7 @@ impl Tasks {
         principal: &str,
         now: u64,
         hooks: &Hooks,
+        log: &mut Log,
     ) -> Result<(TaskRecord, bool), RpcError> {
         let mut gone = Gone::default();
         let (record, is_new) = {
@@ -306,11 +308,11 @@ impl Tasks {
                 record.updated_unix_ms = now;
                 let _ = self.keep(id, record.clone());
             }
-            gone.add(table.remove(id), Ending::Cancelled);
+            gone.add(table.remove(id), Ending::Cancelled, now);
             (record, is_new)
         };
         self.homes.tell();
-        gone.tell(now, hooks);
+        gone.tell(hooks, log);
         Ok((record, is_new))
     }
 
@@ -335,18 +337,18 @@ impl Tasks {
         let mut gone = Gone::default();
         {
             let mut table = self.table();
-            for completion in self.mailbox.take() {
+            for (at, completion) in self.mailbox.take_until(now) {
                 self.mailbox.settle(&completion);
                 if let CompletionKind::Log(line) = &completion.kind {
                     log.push(line);
                 }
-                self.take_in(&mut table, completion, now, registry, &mut gone);
+                self.take_in(&mut table, completion, at, registry, &mut gone);
             }
             let Some(started) = self.started.get() else {
                 return false;
             };
             for id in started.store.sweep(now) {
-                gone.add(table.remove(&id), Ending::Cancelled);
+                gone.add(table.remove(&id), Ending::Cancelled, now);
             }
             self.end_late(&mut table, now, &mut gone);
             let expiry = started.store.next_expiry_unix_ms();
@@ -355,7 +357,7 @@ impl Tasks {
                 .store(next.unwrap_or(NEVER), Ordering::Relaxed);
         }
         self.homes.tell();
-        gone.tell(now, &registry.hooks);
+        gone.tell(&registry.hooks, log);
         true
     }
 
@@ -409,13 +411,13 @@ impl Tasks {
                 } else {
                     let error = RpcError::internal("there is no room for what the task asks");
                     self.end(&running.id, now, failed(&error));
-                    gone.add(table.remove_serial(serial), UNANSWERED);
+                    gone.add(table.remove_serial(serial), UNANSWERED, now);
                 }
             }
             (CompletionKind::Answer(answer, ending), Some(running)) => {
                 let end = read_answer(&answer, ending, &running.caller);
                 self.end(&running.id, now, end);
-                gone.add(table.remove_serial(serial), ending);
+                gone.add(table.remove_serial(serial), ending, now);
             }
             // Told already, or for sessions.
             (
@@ -459,15 +461,16 @@ impl Tasks {
         let late: Vec<u64> = table
             .by_serial
             .iter()
-            .filter(|(_, running)| running.deadline.is_some_and(|deadline| deadline <= now))
+            .filter(|(_, running)| running.is_late(now))
             .map(|(serial, _)| *serial)
             .collect();
         for serial in late {
             if let Some(running) = table.remove_serial(serial) {
                 let ms = running.timeout.unwrap_or_default().as_millis();
                 let error = RpcError::internal(format!("no answer within {ms} ms"));
-                self.end(&running.id, now, failed(&error));
-                gone.add(Some(running), UNANSWERED);
+                let deadline = running.deadline.unwrap_or(now);
+                self.end(&running.id, deadline, failed(&error));
+                gone.add(Some(running), UNANSWERED, deadline);
             }
         }
     }
