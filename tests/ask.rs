@@ -159,17 +159,30 @@ fn the_first_round_asks_and_the_second_answers_without_any_state() {
 fn prompts_resources_and_blocking_tools_ask_as_well() {
     let mut pair = Pair::new(asking());
     let given = json!({ "inputResponses": { "name": accept(&json!({ "name": "Ada" })) } });
+    // At once, or from a thread.
+    let ask = |pair: &mut Pair, line: &str| pair.send(line).pop().unwrap_or_else(|| pair.wait());
     for (method, params) in [
         ("tools/call", json!({ "name": "greet-blocking" })),
         ("prompts/get", json!({ "name": "greeting" })),
         ("resources/read", json!({ "uri": "pair://asked" })),
     ] {
-        pair.send(&request(1, method, &params, &json!({})));
-        let mut asked = pair.take();
-        asked.extend(pair.poll());
-        let lines = pair.send(&request(2, method, &params, &given));
-        let told = lines.into_iter().chain(pair.poll()).collect::<Vec<_>>();
-        assert!(told[0].to_string().contains("Hello, Ada!"), "{told:?}");
+        let asked = ask(&mut pair, &request(1, method, &params, &json!({})));
+        let result = &asked["result"];
+        assert_eq!(asked["id"], 1, "{method}");
+        assert_eq!(result["resultType"], "input_required", "{method}");
+        let requests = result["inputRequests"].as_object().unwrap();
+        let methods: Vec<_> = requests
+            .iter()
+            .map(|(key, asked)| (&**key, &asked["method"]))
+            .collect();
+        assert_eq!(
+            methods,
+            [("name", &json!("elicitation/create"))],
+            "{method}"
+        );
+        let told = ask(&mut pair, &request(2, method, &params, &given));
+        assert_eq!(told["id"], 2, "{method}");
+        assert!(told.to_string().contains("Hello, Ada!"), "{told:?}");
     }
     for (method, params) in [
         ("prompts/get", json!({ "name": "greeting" })),

@@ -333,7 +333,7 @@ fn progress_of_a_task_is_limited() {
 fn the_end_of_a_session_is_that_of_its_tasks() {
     let held = Held::default();
     let limits = Limits {
-        tasks_max: 2,
+        tasks_max: 1,
         ..Limits::default()
     };
     let hold = held.tool().task(TaskSupport::Optional);
@@ -342,8 +342,6 @@ fn the_end_of_a_session_is_that_of_its_tasks() {
     let mut first = Stepped::connect(&server);
     open(&mut first);
     let id = task(&mut first, "hold");
-    task(&mut first, "nap");
-    first.pass_ms(0);
     first.send(&wait("a", &id));
     let ticket = held.next();
     let mut second = Stepped::connect(&server);
@@ -358,8 +356,9 @@ fn the_end_of_a_session_is_that_of_its_tasks() {
     assert!(out.is_empty());
     assert_eq!(first.connection().in_flight(), 0);
     assert!(ticket.is_cancelled());
-    for _ in 0..2 {
-        task(&mut second, "nap");
+    for name in ["nap", "nap", "hold"] {
+        task(&mut second, name);
+        second.pass_ms(0);
     }
     assert_eq!(first.completed(), NOTHING);
     // A connection that is just dropped is over as well.

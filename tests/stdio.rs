@@ -71,10 +71,12 @@ fn one_socket_for_both_directions() {
 #[test]
 fn stdin_from_a_file() {
     let mut file = scratch("stdin");
-    write!(file, "{}\n{}\n{}", add(1), sleep(2), add(3)).expect("a file takes it");
+    let lines = [add(1), sleep(2), add(3)].join("\n");
+    file.write_all(lines.as_bytes()).expect("a file takes it");
     file.rewind().expect("a file can be read again");
     let (stdout, server_stdout) = std::io::pipe().expect("a pipe");
-    let script = Script::over(start(file, server_stdout), null(), stdout);
+    let mut script = Script::over(start(file, server_stdout), null(), stdout);
+    script.reads(lines.as_bytes());
     assert_ends_with(&script.wait(), &[1, 3, 2]);
 }
 

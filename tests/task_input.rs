@@ -414,6 +414,7 @@ fn a_task_that_was_parked_before_goes_on() {
             .map(|key| (key.to_owned(), Arc::from(accepted(key).to_string())))
             .into(),
         kept: Some("xx".to_owned()),
+        connection: 0,
     };
     let store = MemoryTaskStore::new(10, 1 << 20);
     for tool in ["three", "gone"] {

@@ -4,18 +4,21 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Context, Finished, Hook, Limits, MemoryTaskStore, RpcError, TaskOptions, TaskRecord, TaskState,
-    TaskStore, TaskStoreFull, TaskSupport,
+    Context, Finished, FrozenServer, Hook, Limits, MemoryTaskStore, RpcError, Server, TaskOptions,
+    TaskRecord, TaskState, TaskStore, TaskStoreFull, TaskSupport, Tool,
 };
-use tightwire_tests::{Held, Stepped, modern, refusal, server};
+use tightwire_tests::{Held, Stepped, modern, modern_result, refusal, server, text};
 
-use crate::tasks::{about, get, meta, nap, start, status, task};
+use crate::tasks::{about, get, meta, nap, start, status, task, tool};
 
 #[test]
 fn a_function_that_takes_too_long_fails_its_task() {
@@ -75,13 +78,13 @@ fn a_task_is_forgotten_when_its_life_is_over() {
 #[test]
 fn tasks_and_their_bytes_are_limited() {
     let limits = Limits {
-        tasks_max: 2,
+        tasks_max: 4,
         task_bytes_max: 4_000,
         task_ms_max: 1_000,
         ..Limits::default()
     };
     let held = Held::default();
-    let hold = held.tool().task(TaskSupport::Optional);
+    let hold = held.tool().task(TaskSupport::Required);
     let mut server = Stepped::new(server().limits(limits).tool(hold));
     let first = task(&mut server, "hold");
     let arguments = json!({ "long": "x".repeat(4_000) });
@@ -97,6 +100,77 @@ fn tasks_and_their_bytes_are_limited() {
     assert_eq!(got["error"]["message"], "there is no room for the result");
     server.pass_ms(1_000);
     task(&mut server, "hold");
+}
+
+/// A server with so many places for tasks, and the tools `hold` and `nap`.
+fn with_places(tasks_max: usize, hold: Tool) -> Server {
+    let limits = Limits {
+        tasks_max,
+        ..Limits::default()
+    };
+    server().limits(limits).tool(hold).tool(nap("nap", 0))
+}
+
+#[test]
+fn tasks_that_have_ended_make_room() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Required);
+    let mut server = Stepped::new(with_places(8, hold));
+    let held_task = task(&mut server, "hold");
+    let mut tasks = Vec::new();
+    for _ in 0..100 {
+        tasks.push(task(&mut server, "nap"));
+        server.pass_ms(1);
+    }
+    let answer = server.ask(&about("tasks/get", &tasks[0]));
+    assert_eq!(refusal(&answer).code, -32602);
+    for kept in &tasks[93..] {
+        assert_eq!(status(&mut server, kept), "completed");
+    }
+    assert_eq!(status(&mut server, &held_task), "working");
+}
+
+#[test]
+fn a_call_that_has_no_room_for_a_task_is_answered_itself() {
+    let held = Held::default();
+    let noting = Noting::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let mut server = Stepped::new(with_places(1, hold).hook(noting.clone()));
+    task(&mut server, "hold");
+    server.connection().line_took(Duration::ZERO);
+    assert_eq!(server.send(&start(2, "nap")), Vec::<Value>::new());
+    let answers = server.pass_ms(0);
+    assert_eq!(answers, [modern_result(2, text("slept"))]);
+    // The hooks were asked once, and are told once.
+    let told = || std::mem::take(&mut *noting.0.lock().unwrap());
+    assert_eq!(told(), ["nap Result 0ns"]);
+    assert_eq!(noting.1.load(Ordering::Relaxed), 2);
+    held.answer("done");
+    server.completed();
+    task(&mut server, "nap");
+}
+
+#[test]
+fn a_connection_leaves_places_for_tasks_to_the_others() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Required);
+    let server = with_places(4, hold).freeze().unwrap();
+    let mut greedy = Stepped::connect(&server);
+    task(&mut greedy, "hold");
+    task(&mut greedy, "hold");
+    let answer = greedy.ask(&start(1, "hold"));
+    assert_eq!(refusal(&answer).head(), (Some(json!(1)), -32603));
+    let mut other = Stepped::connect(&server);
+    let quiet = task(&mut other, "nap");
+    other.pass_ms(0);
+    assert_eq!(status(&mut other, &quiet), "completed");
+    // What the first one ends makes room for what it begins, and the other's is kept.
+    for _ in 0..10 {
+        held.answer("done");
+        greedy.completed();
+        task(&mut greedy, "hold");
+    }
+    assert_eq!(status(&mut other, &quiet), "completed");
 }
 
 /// A store that notes what it is given to keep.
@@ -221,12 +295,13 @@ fn a_store_may_keep_tasks_as_texts() {
     assert_eq!(serde_json::from_value::<TaskState>(text).unwrap(), state);
 }
 
-/// A hook that notes what it is told.
+/// A hook that notes what it is told, and how often it is asked.
 #[derive(Clone, Default)]
-struct Noting(Arc<Mutex<Vec<String>>>);
+struct Noting(Arc<Mutex<Vec<String>>>, Arc<AtomicUsize>);
 
 impl Hook for Noting {
     fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
         let meta = context.meta().and_then(|meta| meta.find("refuse"));
         match meta {
             Some(_) => Err(RpcError::new(-7, "refused")),
@@ -274,7 +349,8 @@ fn a_task_that_has_no_room_is_told_of_as_refused() {
         ..Limits::default()
     };
     let tools = server().limits(limits).hook(noting.clone());
-    let mut server = Stepped::new(tools.tool(nap("nap", 100)));
+    let nap = nap("nap", 100).task(TaskSupport::Required);
+    let mut server = Stepped::new(tools.tool(nap));
     task(&mut server, "nap");
     let answer = server.ask(&start(2, "nap"));
     assert_eq!(refusal(&answer).code, -32603);
@@ -310,4 +386,91 @@ fn a_task_that_is_to_live_for_no_time_lives_for_a_moment() {
     let mut server = Stepped::new(server().tool(nap("short", 0).task(options)));
     let id = task(&mut server, "short");
     assert_eq!(get(&mut server, &id)["ttlMs"], 1);
+}
+
+/// Time passes, and no connection is there to notice.
+fn later(server: &FrozenServer, ms: u64) -> Stepped {
+    let mut later = Stepped::connect(server);
+    later.sleep_ms(ms);
+    later
+}
+
+#[test]
+fn a_delay_that_nobody_noticed_does_not_count_as_the_functions() {
+    // Sleeps twice, for 300 ms.
+    let twice = tool("twice", |_, reply| {
+        reply.after(Duration::from_millis(300), |reply| {
+            reply.after(Duration::from_millis(300), |reply| reply.text("slept"));
+        });
+    });
+    let slow = nap("slow", 3_000).timeout(Duration::from_millis(2_500));
+    let twice = twice.timeout(Duration::from_millis(2_500));
+    let server = server().tool(twice).tool(slow).freeze().unwrap();
+    let mut first = Stepped::connect(&server);
+    let (twice, slow) = (task(&mut first, "twice"), task(&mut first, "slow"));
+    drop(first);
+    let mut second = later(&server, 4_000);
+    assert_eq!(status(&mut second, &twice), "working");
+    // What would have been too late in any case is, since then.
+    let got = get(&mut second, &slow);
+    assert_eq!(got["error"]["message"], "no answer within 2500 ms");
+    assert_eq!(got["lastUpdatedAt"], "1970-01-01T00:00:02.500Z");
+    drop(second);
+    let mut third = later(&server, 8_000);
+    let got = get(&mut third, &twice);
+    assert_eq!(got["result"]["content"][0]["text"], "slept");
+}
+
+#[test]
+fn an_answer_that_nobody_noticed_has_the_time_at_which_it_came() {
+    static NOW: AtomicU64 = AtomicU64::new(0);
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let server = server().tool(hold).freeze().unwrap();
+    let mut first = Stepped::connect(&server);
+    first.connection().set_clock(|| NOW.load(Ordering::Relaxed));
+    let tasks = [(); 3].map(|()| task(&mut first, "hold"));
+    drop(first);
+    NOW.store(200, Ordering::Relaxed);
+    held.answer("done");
+    held.next()
+        .answer(|reply| reply.after(Duration::from_secs(1), |reply| reply.text("done")));
+    // A clock that was set meanwhile does not lead to what is still to come.
+    NOW.store(9_000, Ordering::Relaxed);
+    held.answer("done");
+    let mut second = later(&server, 2_000);
+    for (task, moment) in tasks.iter().zip([".200Z", "02.000Z", "02.000Z"]) {
+        let got = get(&mut second, task);
+        assert_eq!(got["status"], "completed");
+        let updated = got["lastUpdatedAt"].as_str().unwrap();
+        assert!(updated.ends_with(moment), "{updated}");
+    }
+}
+
+/// A hook that does not survive the end of a task.
+struct Panicking;
+
+impl Hook for Panicking {
+    fn after(&self, finished: &Finished<'_>) {
+        assert_eq!(finished.name(), "", "the hook fails");
+    }
+}
+
+#[test]
+fn a_hook_that_panics_after_a_task_is_in_the_log() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let mut server = Stepped::new(server().hook(Panicking).tool(hold).tool(nap("nap", 10)));
+    let log = |server: &mut Stepped| {
+        let lines = std::iter::from_fn(|| server.connection().poll_log());
+        lines
+            .filter(|line| line.contains("a hook panicked"))
+            .count()
+    };
+    task(&mut server, "nap");
+    server.pass_ms(10);
+    assert_eq!(log(&mut server), 1);
+    let held = task(&mut server, "hold");
+    server.ask(&about("tasks/cancel", &held));
+    assert_eq!(log(&mut server), 1);
 }

@@ -134,6 +134,7 @@ fn a_task_of_somebody_else_is_as_good_as_none() {
         request: Arc::from(""),
         answers: Vec::new(),
         kept: None,
+        connection: 0,
     };
     let own = TaskRecord {
         principal: String::new(),

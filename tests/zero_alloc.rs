@@ -1,23 +1,28 @@
 //! In the steady state a call allocates nothing: counted on the thread under test, first through
-//! [`ServerConnection::handle_line`], then through the event loop over real pipes.
+//! [`ServerConnection::handle_line`], then through the loop of one peer over real pipes, and that of
+//! many on a socket; each without a session and within one.
 
 #![allow(unsafe_code)]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
-    io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdout, Command, Stdio},
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 use tightwire::{
-    Call, Content, Json, Limits, Metrics, Now, Reply, Server, ServerConnection, Tool,
+    Call, Content, FrozenServer, GetPrompt, Json, Limits, Metrics, Now, Prompt, PromptReply,
+    Read as ReadResource, ReadReply, Reply, Resource, Server, ServerConnection, Tool,
     codec::Ring,
     schemars::JsonSchema,
     serde::{Deserialize, Serialize},
 };
-use tightwire_tests::{Pair, call, listen, modern};
+use tightwire_tests::{Pair, call, initialize, legacy, listen, modern};
 
 /// The allocator of the system, which counts for each thread what it is asked for.
 struct Counting;
@@ -135,6 +140,22 @@ fn server() -> Server {
         .tool(functions::echo)
         .tool(Tool::new("boom", boom))
         .tool(Tool::new("allocations", allocations))
+        .resource(Resource::new(
+            "counted://text",
+            "text",
+            |_: ReadResource<'_>, reply: ReadReply<'_>| reply.text("a text"),
+        ))
+        .resource(Resource::new(
+            "counted://blob",
+            "blob",
+            |_: ReadResource<'_>, reply: ReadReply<'_>| reply.blob(&[7; 500]),
+        ))
+        .prompt(
+            Prompt::new("greet", |get: GetPrompt<'_>, reply: PromptReply<'_>| {
+                reply.user_text(get.argument("name").unwrap_or_default());
+            })
+            .required("name", "Who is greeted"),
+        )
 }
 
 /// A schema that uses every keyword there is.
@@ -155,6 +176,60 @@ fn strict() -> Value {
     let items = (0..1000).map(|n| json!({ "n": n }));
     let list: Vec<Value> = std::iter::once(json!(1)).chain(items).collect();
     json!({ "text": "né é", "number": 4.7, "list": list, "card": "visa", "x-y": null })
+}
+
+/// In which era a client speaks.
+#[derive(Clone, Copy, Debug)]
+enum Client {
+    Modern,
+    /// In a session of 2025-11-25.
+    Session,
+}
+
+impl Client {
+    const ALL: [Self; 2] = [Self::Modern, Self::Session];
+
+    /// What it sends before anything else. There is one answer, if any.
+    fn opening(self) -> Option<String> {
+        match self {
+            Self::Modern => None,
+            Self::Session => {
+                let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+                Some(format!("{}\n{opened}", initialize("2025-11-25")))
+            }
+        }
+    }
+
+    /// One request of each kind.
+    fn requests(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Modern => requests(),
+            Self::Session => {
+                let is_known = |(what, _): &(&str, String)| *what != "discovery";
+                let requests = requests().into_iter().filter(is_known);
+                let requests = requests.map(|(what, line)| (what, in_session(&line)));
+                let ping = ("a ping", legacy(1, "ping", &json!({})));
+                requests.chain([ping]).collect()
+            }
+        }
+    }
+
+    /// A call, which only the modern era has metadata for.
+    fn call(self, id: impl Into<Value>, name: &str, arguments: &Value) -> String {
+        let line = call(id, name, arguments);
+        match self {
+            Self::Modern => line,
+            Self::Session => in_session(&line),
+        }
+    }
+}
+
+/// The same request as one of a session.
+fn in_session(line: &str) -> String {
+    let mut request: Value = serde_json::from_str(line).expect("a request is JSON");
+    let params = request["params"].as_object_mut();
+    params.expect("a request has params").remove("_meta");
+    request.to_string()
 }
 
 /// One request of each kind.
@@ -190,6 +265,22 @@ fn requests() -> Vec<(&'static str, String)> {
             "a page of a list",
             modern(9, "tools/list", json!({ "cursor": cursor() })),
         ),
+        (
+            "a resource",
+            modern(10, "resources/read", json!({ "uri": "counted://text" })),
+        ),
+        (
+            "a resource of bytes",
+            modern(11, "resources/read", json!({ "uri": "counted://blob" })),
+        ),
+        (
+            "a prompt",
+            modern(
+                12,
+                "prompts/get",
+                json!({ "name": "greet", "arguments": { "name": "Ada" } }),
+            ),
+        ),
         ("discovery", modern(6, "server/discover", json!({}))),
     ]
 }
@@ -209,6 +300,18 @@ struct Counted {
 }
 
 impl Counted {
+    fn connect(server: &FrozenServer, client: Client) -> Self {
+        let mut counted = Self {
+            connection: server.connect(),
+            ring: Ring::new(server.limits().line_bytes_max),
+            out: Vec::new(),
+        };
+        if let Some(opening) = client.opening() {
+            counted.serve(&opening);
+        }
+        counted
+    }
+
     fn serve(&mut self, line: &str) {
         self.out.clear();
         for bytes in [line.as_bytes(), b"\n"] {
@@ -226,27 +329,26 @@ impl Counted {
 #[test]
 fn the_connection_allocates_nothing() {
     let server = server().freeze().expect("the server can be frozen");
-    for (what, request) in requests() {
-        let mut counted = Counted {
-            connection: server.connect(),
-            ring: Ring::new(server.limits().line_bytes_max),
-            out: Vec::new(),
-        };
-        for _ in 0..100 {
-            counted.serve(&request);
-        }
-        let expected = counted.out.clone();
-        let answer: Value = serde_json::from_slice(&expected).expect("the answer is JSON");
-        assert!(answer["result"].is_object(), "{what}: {answer}");
-        let is_error = answer["result"]["isError"] == true;
-        assert_eq!(is_error, what == "boom", "{what}: {answer}");
+    for client in Client::ALL {
+        for (what, request) in client.requests() {
+            let what = format!("{client:?}: {what}");
+            let mut counted = Counted::connect(&server, client);
+            for _ in 0..100 {
+                counted.serve(&request);
+            }
+            let expected = counted.out.clone();
+            let answer: Value = serde_json::from_slice(&expected).expect("the answer is JSON");
+            assert!(answer["result"].is_object(), "{what}: {answer}");
+            let is_error = answer["result"]["isError"] == true;
+            assert_eq!(is_error, what.ends_with("boom"), "{what}: {answer}");
 
-        let before = ALLOCATIONS.get();
-        for _ in 0..1000 {
-            counted.serve(&request);
-            assert!(counted.out == expected);
+            let before = ALLOCATIONS.get();
+            for _ in 0..1000 {
+                counted.serve(&request);
+                assert!(counted.out == expected);
+            }
+            assert_eq!(ALLOCATIONS.get() - before, 0, "1,000 calls: {what}");
         }
-        assert_eq!(ALLOCATIONS.get() - before, 0, "1,000 calls: {what}");
     }
 }
 
@@ -255,11 +357,7 @@ fn calls_beside_open_subscriptions_allocate_nothing() {
     let mut server = server();
     let _handle = server.handle();
     let server = server.freeze().expect("the server can be frozen");
-    let mut counted = Counted {
-        connection: server.connect(),
-        ring: Ring::new(server.limits().line_bytes_max),
-        out: Vec::new(),
-    };
+    let mut counted = Counted::connect(&server, Client::Modern);
     for id in 100..110 {
         counted.serve(&listen(id, &json!({ "resourceSubscriptions": ["a:"] })));
     }
@@ -281,24 +379,67 @@ fn allocations_are_counted() {
     assert_eq!(ALLOCATIONS.get() - before, 1);
 }
 
-/// Set for the process that [`the_event_loop_allocates_nothing`] starts.
+/// Set for the process that the tests of loops start: empty to serve on stdio, or the path of a
+/// socket.
 const SERVE: &str = "TIGHTWIRE_ZERO_ALLOC_SERVE";
 
-/// The other side of [`the_event_loop_allocates_nothing`], which runs this binary again for it.
+/// The other side of the tests of loops, which run this binary again for it.
 #[test]
 fn serve_when_asked_to() {
-    if std::env::var_os(SERVE).is_some() {
-        server().serve_stdio().expect("it serves to the end");
+    let Some(place) = std::env::var_os(SERVE) else {
+        return;
+    };
+    let served = if place.is_empty() {
+        server().serve_stdio()
+    } else {
+        server().serve_unix(place)
+    };
+    served.expect("it serves to the end");
+}
+
+#[test]
+fn the_loop_of_one_peer_allocates_nothing() {
+    for client in Client::ALL {
+        let mut process = Serving::start(None);
+        let stdin = process.0.stdin.take().expect("stdin is piped");
+        let stdout = process.0.stdout.take().expect("stdout is piped");
+        allocates_nothing(Peer::new(client, Box::new(stdin), Box::new(stdout)));
     }
 }
 
 #[test]
-fn the_event_loop_allocates_nothing() {
-    let mut peer = Peer::start();
-    let requests = requests();
+fn the_loop_of_many_peers_allocates_nothing() {
+    for client in Client::ALL {
+        let path = format!("{}/{client:?}.sock", env!("CARGO_TARGET_TMPDIR"));
+        let path = PathBuf::from(path);
+        let _ = std::fs::remove_file(&path);
+        let _process = Serving::start(Some(&path));
+        let stream = connect(&path);
+        let writer = stream.try_clone().expect("there are descriptors");
+        allocates_nothing(Peer::new(client, Box::new(writer), Box::new(stream)));
+    }
+}
+
+/// Connects as soon as somebody listens.
+fn connect(path: &Path) -> UnixStream {
+    let start = Instant::now();
+    loop {
+        match UnixStream::connect(path) {
+            Ok(stream) => return stream,
+            Err(error) => assert!(start.elapsed() < Duration::from_secs(20), "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn allocates_nothing(mut peer: Peer) {
+    /// Of each kind. One allocation in so many would be found.
+    const CALLS: usize = 320;
+    let client = peer.client;
+    let requests = client.requests();
     // The output grows at once to what the answers in a burst may need.
     let long = "x".repeat(48 * 1024);
-    peer.burst(&[call(0, "echo", &json!({ "message": long }))]);
+    peer.burst(&[client.call(0, "echo", &json!({ "message": long }))]);
     let bursts: Vec<Vec<String>> = requests
         .iter()
         .map(|(_, request)| vec![request.clone(); 16])
@@ -317,51 +458,74 @@ fn the_event_loop_allocates_nothing() {
 
     for (what, request) in &requests {
         let before = peer.allocations();
-        for _ in 0..1000 {
+        for _ in 0..CALLS {
             peer.burst(std::slice::from_ref(request));
         }
-        assert_eq!(peer.allocations() - before, 0, "one at a time: {what}");
+        let count = peer.allocations() - before;
+        assert_eq!(count, 0, "{client:?}, one at a time: {what}");
     }
     for ((what, _), burst) in requests.iter().zip(&bursts) {
         let before = peer.allocations();
-        for _ in 0..1000_usize.div_ceil(burst.len()) {
+        for _ in 0..CALLS / burst.len() {
             peer.burst(burst);
         }
-        assert_eq!(peer.allocations() - before, 0, "pipelined: {what}");
+        let count = peer.allocations() - before;
+        assert_eq!(count, 0, "{client:?}, pipelined: {what}");
     }
 }
 
-/// A server process, and the pipes to it.
+/// A server process. It is killed when it is dropped.
+struct Serving(Child);
+
+impl Serving {
+    /// Starts one on stdio, or on a socket.
+    fn start(path: Option<&Path>) -> Self {
+        let program = std::env::current_exe().expect("this binary has a path");
+        let mut command = Command::new(program);
+        command
+            // With two threads the harness prints no name in front of the first answer.
+            .args(["--exact", "serve_when_asked_to", "--test-threads=2"])
+            .env(SERVE, path.unwrap_or(Path::new("")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        Self(command.spawn().expect("this binary can be run again"))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A client of a server process.
 struct Peer {
-    child: Child,
-    answers: BufReader<ChildStdout>,
+    client: Client,
+    requests: Box<dyn Write>,
+    answers: BufReader<Box<dyn Read>>,
     line: String,
 }
 
 impl Peer {
-    fn start() -> Self {
-        let program = std::env::current_exe().expect("this binary has a path");
-        let mut child = Command::new(program)
-            // With two threads the harness prints no name in front of the first answer.
-            .args(["--exact", "serve_when_asked_to", "--test-threads=2"])
-            .env(SERVE, "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("this binary can be run again");
-        let stdout = child.stdout.take().expect("stdout is piped");
-        Self {
-            child,
-            answers: BufReader::new(stdout),
+    fn new(client: Client, requests: Box<dyn Write>, answers: Box<dyn Read>) -> Self {
+        let mut peer = Self {
+            client,
+            requests,
+            answers: BufReader::new(answers),
             line: String::new(),
+        };
+        if let Some(opening) = client.opening() {
+            peer.burst(&[opening]);
         }
+        peer
     }
 
     /// Sends requests in one write, and takes their answers.
     fn burst(&mut self, requests: &[String]) {
-        let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         let bytes = requests.join("\n") + "\n";
-        stdin
+        self.requests
             .write_all(bytes.as_bytes())
             .expect("the server reads its input");
         for _ in requests {
@@ -374,7 +538,10 @@ impl Peer {
         loop {
             self.line.clear();
             let count = self.answers.read_line(&mut self.line);
-            assert!(count.expect("stdout is UTF-8") > 0, "the server has ended");
+            assert!(
+                count.expect("answers are UTF-8") > 0,
+                "the server has ended"
+            );
             // What the harness prints before the server starts is no answer.
             if self.line.starts_with('{') {
                 break;
@@ -385,18 +552,10 @@ impl Peer {
 
     /// What the thread of the loop has allocated so far.
     fn allocations(&mut self) -> u64 {
-        self.burst(&[call("count", "allocations", &json!({}))]);
+        self.burst(&[self.client.call("count", "allocations", &json!({}))]);
         let answer: Value = serde_json::from_str(&self.line).expect("an answer is JSON");
         let text = answer["result"]["content"][0]["text"].as_str();
         text.and_then(|text| text.parse().ok())
             .expect("the answer is a number")
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It may have ended before.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

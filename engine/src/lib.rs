@@ -96,7 +96,8 @@ pub use server::{
     reply::Reply,
     resource::{Read, ReadReply, Resource, ResourceTemplate},
     task::TaskOptions,
-    task_store::{MemoryTaskStore, TaskStore, TaskStoreFull},
+    task_memory::MemoryTaskStore,
+    task_store::{TaskStore, TaskStoreFull},
     ticket::{Cancellation, Ticket},
     tool::Tool,
 };

@@ -75,13 +75,17 @@ pub struct Limits {
     /// How long a `requestState` is accepted after it was sent, in milliseconds. Default
     /// 3,600,000: a question may wait for its user, and a state need not live for ever.
     pub state_ms_max: u64,
-    /// Tasks that are kept, ended ones that have not expired among them, where the server has no
-    /// [`Server::task_store`](crate::Server::task_store) of its own. The next call that would
-    /// become a task is answered with -32603. Default 1,024, as many as may be in flight.
+    /// Tasks that are kept, of all connections of the process together, where the server has no
+    /// [`Server::task_store`](crate::Server::task_store) of its own. For one more, one that has
+    /// ended is forgotten before its time: what ended first, of the connection that has most
+    /// tasks. A connection that has a task at work may have one more if as many places are then
+    /// left to the others as it has. A call that would become one too many is answered without a task where its
+    /// tool may ([`TaskSupport::Optional`](crate::TaskSupport::Optional), but for 2025-11-25), and
+    /// else with -32603. Default 1,024, as many as may be in flight.
     pub tasks_max: usize,
-    /// Bytes that tasks take there: their arguments, the answers of their clients, their results.
-    /// A call that has no room is answered with -32603; a task whose result has none fails.
-    /// Default 64 MiB, one longest request.
+    /// Bytes that tasks take there, of all connections together: their arguments, the answers of
+    /// their clients, their results. It is shared out as the places are. A task whose result has no
+    /// room beside what is at work fails. Default 64 MiB, one longest request.
     pub task_bytes_max: usize,
     /// How long a task lives from when it is made, in milliseconds: then it is forgotten, and
     /// cancelled if it has not ended. Tools, and clients of 2025-11-25, may say less. Default

@@ -1,7 +1,10 @@
 //! Errors: each where the engine has it, and each as a handler gives it.
 
 use serde_json::{Value, json};
-use tightwire::{Call, ClientCapabilities, IntoReply, Reply, RpcError, Server, Tool};
+use tightwire::{
+    Call, ClientCapabilities, GetPrompt, IntoReply, Prompt, PromptReply, Reply, RpcError, Server,
+    Tool,
+};
 use tightwire_tests::{Pair, modern, modern_meta, refusal};
 
 use super::{
@@ -12,13 +15,21 @@ use super::{
 pub(super) fn error(example: &Example) {
     let expected = example.value.get("error").unwrap_or(&example.value);
     given(example, expected);
-    let Some(line) = provocation(&example.file) else {
-        return;
+    let mut pair = match example.file.as_str() {
+        // Without prompts their method does not exist.
+        "unknown-prompt.json" => Pair::new(with_prompt()),
+        _ => Pair::new(server()),
     };
-    let answer = Pair::new(server()).ask(&line);
+    let answer = pair.ask(&provocation(&example.file));
     let refusal = refusal(&answer);
     assert_eq!(json!(refusal.code), expected["code"], "{answer}");
-    // The examples of methods, names and arguments say what ours do not have to.
+    // Whose name is not known is told it.
+    if let Some((what, name)) = must(&expected["message"]).split_once(": invalid_") {
+        let message = &answer["error"]["message"];
+        let ours = message.as_str().unwrap_or_default();
+        assert!(ours.starts_with(what) && ours.contains(name), "{answer}");
+    }
+    // The examples of methods and arguments say what ours do not have to.
     let data = refusal.data.unwrap_or(Value::Null);
     for (name, value) in members(&expected["data"]) {
         match name.as_str() {
@@ -59,6 +70,14 @@ fn given(example: &Example, expected: &Value) {
     example.shows(expected, &answer["error"]);
 }
 
+/// A server with a prompt.
+fn with_prompt() -> Server {
+    let prompt = Prompt::new("known", |_: GetPrompt<'_>, reply: PromptReply<'_>| {
+        reply.user_text("");
+    });
+    Server::new("s", "1").prompt(prompt)
+}
+
 /// A server without prompts, whose tools are `needy`, which needs elicitation, and `broken`.
 fn server() -> Server {
     let needy = |call: Call<'_>, reply: Reply<'_>| {
@@ -74,15 +93,18 @@ fn server() -> Server {
 }
 
 /// What the engine answers with such an error.
-fn provocation(file: &str) -> Option<String> {
+fn provocation(file: &str) -> String {
     let call = |name: &str| modern(1, "tools/call", json!({ "name": name }));
-    Some(match file {
+    match file {
         "unexpected-error.json" => call("broken"),
         "invalid-cursor.json" => modern(1, "tools/list", json!({ "cursor": "eyJwYWdlIjogMn0=" })),
-        // Arguments that do not fit are told to the model, in a result: see the page of tools.
-        "invalid-tool-arguments.json" => return None,
-        // Without prompts their method does not exist, as in the next.
-        "unknown-prompt.json" => return None,
+        // An object that does not fit the schema is told of to the model, in a result: see the page of
+        // tools.
+        "invalid-tool-arguments.json" => {
+            let params = json!({ "name": "needy", "arguments": "expression" });
+            modern(1, "tools/call", params)
+        }
+        "unknown-prompt.json" => modern(1, "prompts/get", json!({ "name": "invalid_prompt_name" })),
         "prompts-not-supported.json" => modern(1, "prompts/list", json!({})),
         "unknown-tool.json" => call("invalid_tool_name"),
         "missing-elicitation-capability.json" => call("needy"),
@@ -93,5 +115,5 @@ fn provocation(file: &str) -> Option<String> {
             modern(1, "tools/list", json!({ "_meta": meta }))
         }
         other => panic!("{other} is provoked by nothing"),
-    })
+    }
 }

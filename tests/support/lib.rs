@@ -6,8 +6,8 @@
 //! - [`Held`]: a tool whose calls wait until the test answers them.
 //! - [`Script`]: a server process; a test sends lines and waits for answers.
 //! - [`Conversation`]: with a server process, in either era.
-//! - [`Tap`]: what a server writes is valid against the schema of its revision; all of these have
-//!   one.
+//! - [`Tap`]: what a server writes answers what it was asked, and is valid in its revision; all of
+//!   these have one.
 //! - [`Listening`]: a server process on a socket, and [`Client`]: one of those who connect to it.
 //! - [`Process`]: the process alone, with the streams that a test gives it.
 
@@ -17,9 +17,11 @@ mod listening;
 mod pair;
 mod process;
 mod revision;
+mod schemas;
 mod script;
 mod stepped;
 mod tap;
+mod tap_tasks;
 mod told;
 
 pub use conversation::Conversation;
@@ -28,10 +30,13 @@ pub use listening::{Client, Listening};
 pub use pair::Pair;
 pub use process::Process;
 pub use revision::{REVISIONS, Revision};
+pub use schemas::specification;
 pub use script::{Exit, Script};
 pub use stepped::Stepped;
-pub use tap::{Tap, specification};
+pub use tap::Tap;
 pub use told::{SUBSCRIPTION_ID, acknowledged, changed, listen, updated};
+
+use std::io::{Write, stderr};
 
 use serde_json::{Value, json};
 use tightwire::{Call, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};
@@ -197,4 +202,13 @@ impl Refusal {
     pub fn head(&self) -> (Option<Value>, i64) {
         (self.id.clone(), self.code)
     }
+}
+
+/// Says on stderr what is not tested, past what the test harness holds back of tests that pass.
+///
+/// # Panics
+///
+/// If stderr is closed.
+pub fn say_untested(what: &str) {
+    writeln!(stderr(), "NOT TESTED: {what}").expect("stderr is open");
 }

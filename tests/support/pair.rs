@@ -65,9 +65,7 @@ impl Pair {
 
     /// Sends bytes as they are, and gives what came back at once.
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Vec<Value> {
-        bytes
-            .split(|byte| *byte == b'\n')
-            .for_each(|line| self.tap.sent(line));
+        self.tap.sent_bytes(bytes);
         self.memory.feed(bytes);
         self.take()
     }

@@ -88,12 +88,15 @@ impl Script {
     ///
     /// If stdin is closed.
     pub fn send_bytes(&mut self, bytes: &[u8]) {
-        bytes
-            .split(|byte| *byte == b'\n')
-            .for_each(|line| self.tap.sent(line));
+        self.tap.sent_bytes(bytes);
         let stdin = self.stdin.as_mut().expect("stdin is open");
         stdin.write_all(bytes).expect("the server reads");
         stdin.flush().expect("the server reads");
+    }
+
+    /// Notes what the server reads that is not sent from here.
+    pub fn reads(&mut self, bytes: &[u8]) {
+        self.tap.sent_bytes(bytes);
     }
 
     /// Sends a line.
@@ -191,12 +194,15 @@ impl Script {
     /// If the process does not end.
     pub fn wait(mut self) -> Exit {
         let (status, took) = self.process.wait();
-        let answers = self.lines.iter();
+        let mut answers = Vec::new();
+        for line in self.lines.iter() {
+            let answer = serde_json::from_str(&line).expect("a line of stdout is JSON");
+            self.tap.received(&answer);
+            answers.push(answer);
+        }
         Exit {
             status,
-            answers: answers
-                .map(|line| serde_json::from_str(&line).expect("a line of stdout is JSON"))
-                .collect(),
+            answers,
             stderr: self.errors.iter().collect(),
             took,
         }

@@ -68,10 +68,15 @@ impl Stepped {
 
     /// Lets time pass, does what is due by then, and gives what came of it.
     pub fn pass_ms(&mut self, ms: u64) -> Vec<Value> {
-        self.now.monotonic += Duration::from_millis(ms);
-        self.now.unix_ms += ms;
+        self.sleep_ms(ms);
         self.connection.handle_timeout(self.now, &mut self.out);
         self.take()
+    }
+
+    /// Lets time pass, and does nothing.
+    pub fn sleep_ms(&mut self, ms: u64) {
+        self.now.monotonic += Duration::from_millis(ms);
+        self.now.unix_ms += ms;
     }
 
     /// What deferred answers have come in.

@@ -1,144 +1,300 @@
-//! [`Tap`]: what a server writes is valid against the schema of its revision.
+//! [`Tap`]: what a server writes answers what it was asked, once, and is valid in its revision.
 //!
-//! The schemas are the specification's, and are not part of this repository. They are taken from
-//! the folder that `TIGHTWIRE_SPEC` names, or from `../shared/spec` beside the repository: there,
-//! a folder per revision has a `schema.json`. Where there is none, nothing is checked.
+//! Where the specification's [schemas](crate::schemas) are not there, all but that is checked.
 
-use std::{
-    collections::HashMap,
-    env, fs,
-    path::{Path, PathBuf},
-    sync::{Arc, LazyLock, Mutex},
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::{
+    schemas::{
+        Schemas, message_definition, response_definition, result_definition, task_definition,
+    },
+    tap_tasks::{TASKS_EXTENSION, ToldTasks},
 };
 
-use jsonschema::Validator;
-use serde_json::{Value, json};
-
-const LATEST: &str = "2026-07-28";
+pub(crate) const LATEST: &str = "2026-07-28";
 /// What is asked before there is a session is answered in.
-const LATEST_LEGACY: &str = "2025-11-25";
+pub(crate) const LATEST_LEGACY: &str = "2025-11-25";
 /// The one revision that has tasks in its schema.
 const TASKS: &str = "2025-11-25";
 const PREFIX: &str = "io.modelcontextprotocol/";
-
-/// The folder with the specification's schemas and examples, a folder per revision, if it is there.
-#[must_use]
-pub fn specification() -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/spec");
-    let folder = env::var_os("TIGHTWIRE_SPEC").map_or_else(beside, PathBuf::from);
-    let is_there = folder.join(LATEST).join("schema.json").is_file();
-    is_there.then_some(folder)
-}
 
 /// Follows a conversation, and checks each line of the server's.
 #[derive(Debug, Default)]
 pub struct Tap {
     session: Option<String>,
-    /// What was asked under each id, in which revision.
-    asked: HashMap<String, (String, String)>,
+    /// What was asked under each id and has no answer, oldest first.
+    asked: HashMap<String, Vec<Asked>>,
+    /// The start of a line of the client's: at its end, the last line.
+    unfinished: Vec<u8>,
+    /// Whether there was a line.
+    is_open: bool,
+    /// How many messages of the client's are none, and may be refused under any id.
+    unreadable: usize,
+    /// How many are deeper than can be read here, and may be answered under any id.
+    too_deep: usize,
+    tasks: ToldTasks,
+}
+
+#[derive(Debug)]
+struct Asked {
+    revision: String,
+    method: String,
+    /// Whether the client declares that it knows tasks.
+    knows_tasks: bool,
+    /// Whether it does not want the answer any more.
+    is_cancelled: bool,
 }
 
 impl Tap {
-    /// Takes a line of the client's.
+    /// Takes a line of the client's, without its newline.
     pub fn sent(&mut self, line: &[u8]) {
-        let Ok(value) = serde_json::from_slice::<Value>(line) else {
+        self.sent_bytes(line);
+        self.sent_bytes(b"\n");
+    }
+
+    /// Takes bytes of the client's.
+    pub fn sent_bytes(&mut self, bytes: &[u8]) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.unfinished.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.unfinished);
+                self.sent_line(&line);
+            }
+        }
+    }
+
+    fn sent_line(&mut self, mut line: &[u8]) {
+        const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+        if !std::mem::replace(&mut self.is_open, true) {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Array(messages)) if !messages.is_empty() => {
+                messages
+                    .iter()
+                    .for_each(|message| self.sent_message(message));
+            }
+            Ok(message) => self.sent_message(&message),
+            Err(error) if error.to_string().contains("recursion limit") => self.too_deep += 1,
+            Err(_) => self.unreadable += 1,
+        }
+    }
+
+    fn sent_message(&mut self, message: &Value) {
+        let id = message.get("id").map(Value::to_string);
+        let Some(method) = message.get("method").and_then(Value::as_str) else {
+            let is_response = message.get("result").or(message.get("error")).is_some();
+            self.unreadable += usize::from(!is_response);
             return;
         };
-        let messages = value.as_array().cloned().unwrap_or_else(|| vec![value]);
-        for message in messages {
-            let (Some(id), Some(method)) = (message.get("id"), message["method"].as_str()) else {
-                continue;
-            };
-            let revision = match &self.session {
-                _ if is_modern(&message) => LATEST,
-                Some(session) => session,
-                None => LATEST_LEGACY,
-            };
-            let asked = (revision.to_owned(), method.to_owned());
-            self.asked.insert(id.to_string(), asked);
-        }
+        let params = &message["params"];
+        let Some(id) = id else {
+            if method == "notifications/cancelled" {
+                let asked = self.asked.get_mut(&params["requestId"].to_string());
+                for asked in asked.into_iter().flatten() {
+                    asked.is_cancelled = true;
+                }
+            }
+            return;
+        };
+        let revision = match &self.session {
+            _ if is_modern(message) => LATEST,
+            Some(session) => session,
+            None => LATEST_LEGACY,
+        };
+        let capabilities = &params["_meta"][format!("{PREFIX}clientCapabilities")];
+        let asked = Asked {
+            revision: revision.to_owned(),
+            method: method.to_owned(),
+            knows_tasks: capabilities["extensions"].get(TASKS_EXTENSION).is_some(),
+            is_cancelled: false,
+        };
+        let same = self.asked.entry(id).or_default();
+        same.retain(|asked| !asked.is_cancelled);
+        same.push(asked);
     }
 
     /// Takes a line of the server's.
     ///
     /// # Panics
     ///
-    /// If it is not valid against the schema of its revision.
+    /// If it answers what was not asked, or was answered already. If it is not valid in its revision.
     #[track_caller]
     pub fn received(&mut self, line: &Value) {
-        let Some(schemas) = Schemas::get() else {
-            return;
-        };
         let messages = line
             .as_array()
             .map_or(std::slice::from_ref(line), |messages| messages);
         for message in messages {
-            self.check(schemas, message);
+            if let Some(method) = message.get("method").and_then(Value::as_str) {
+                self.check_told(method, message);
+            } else if let Some(result) = message.get("result") {
+                self.check_result(message, result);
+            } else {
+                self.check_error(message);
+            }
+        }
+    }
+
+    /// Checks a notification, or a request to the client.
+    #[track_caller]
+    fn check_told(&mut self, method: &str, message: &Value) {
+        let subscription = format!("{PREFIX}subscriptionId");
+        let is_of_subscription = message["params"]["_meta"].get(subscription).is_some();
+        let revision = if is_of_subscription {
+            LATEST
+        } else {
+            self.revision()
+        };
+        if message.get("id").is_some() {
+            assert_ne!(revision, LATEST, "clients are sent no requests: {message}");
+        }
+        if method == "notifications/tasks" {
+            assert!(is_of_subscription, "nobody subscribed to it: {message}");
+            return self.tasks.check(&message["params"], message);
+        }
+        let definition = message_definition(method);
+        let definition = definition.unwrap_or_else(|| panic!("no message of servers: {message}"));
+        if let Some(schemas) = Schemas::get() {
+            schemas.check(revision, definition, message);
         }
     }
 
     #[track_caller]
-    fn check(&mut self, schemas: &Schemas, message: &Value) {
-        if let Some(method) = message["method"].as_str() {
-            let subscription = format!("{PREFIX}subscriptionId");
-            let revision = if message["params"]["_meta"].get(subscription).is_some() {
-                LATEST
-            } else {
-                self.revision()
-            };
-            if let Some(definition) = message_definition(method) {
-                schemas.check(revision, definition, message);
+    fn check_error(&mut self, message: &Value) {
+        let asked = message.get("id").filter(|id| !id.is_null()).map(|id| {
+            let asked = self.take_asked(id, true);
+            if asked.is_none() {
+                // What cannot be read here is read there as far as there is an id.
+                let is_of_one = take_one(&mut self.unreadable) || take_one(&mut self.too_deep);
+                assert!(is_of_one, "not asked: {message}");
             }
-            return;
-        }
-        let asked = message
-            .get("id")
-            .and_then(|id| self.asked.get(&id.to_string()));
-        let Some((revision, method)) = asked.cloned() else {
-            // What cannot be read here, or not even there.
-            if message.get("error").is_some() {
-                schemas.check_error(self.revision(), message);
-            }
+            asked
+        });
+        let revision = match asked.flatten() {
+            Some(asked) => asked.revision,
+            None => self.revision().to_owned(),
+        };
+        let Some(schemas) = Schemas::get() else {
             return;
         };
-        let Some(result) = message.get("result") else {
-            schemas.check_error(&revision, message);
-            let typed = match message["error"]["code"].as_i64() {
-                Some(-32021) => "MissingRequiredClientCapabilityError",
-                Some(-32022) => "UnsupportedProtocolVersionError",
-                Some(-32042) => "URLElicitationRequiredError",
-                _ => return,
-            };
-            return schemas.check(&revision, typed, message);
+        schemas.check_error(&revision, message);
+        let typed = match message["error"]["code"].as_i64() {
+            Some(-32021) => "MissingRequiredClientCapabilityError",
+            Some(-32022) => "UnsupportedProtocolVersionError",
+            Some(-32042) => "URLElicitationRequiredError",
+            _ => return,
         };
-        if method == "initialize" {
-            self.session = result["protocolVersion"].as_str().map(str::to_owned);
-        }
+        schemas.check(&revision, typed, message);
+    }
+
+    #[track_caller]
+    fn check_result(&mut self, message: &Value, result: &Value) {
+        let Some(asked) = self.take_asked(&message["id"], false) else {
+            let is_of_one = take_one(&mut self.too_deep);
+            return assert!(is_of_one, "not asked, or answered already: {message}");
+        };
+        let method = asked.method.as_str();
         // The handshake is answered in the revision that it agrees on.
-        let revision = match method.as_str() {
-            "initialize" => self.revision().to_owned(),
-            _ => revision,
+        let revision = if method == "initialize" {
+            self.session = result["protocolVersion"].as_str().map(str::to_owned);
+            self.revision().to_owned()
+        } else {
+            asked.revision.clone()
+        };
+        let definition = if revision == LATEST {
+            self.modern_definition(&asked, message, result)
+        } else {
+            legacy_definition(&revision, method, message, result)
+        };
+        let Some(schemas) = Schemas::get() else {
+            return;
         };
         schemas.check(&revision, response_definition(&revision), message);
-        let definition = match result["resultType"].as_str() {
-            Some("input_required") => Some("InputRequiredResult"),
-            // A call that has become a task of the session.
-            None if method == "tools/call" && revision == TASKS && result.get("task").is_some() => {
-                Some("CreateTaskResult")
-            }
-            None if revision == TASKS => task_definition(&method).or(result_definition(&method)),
-            None | Some("complete") => result_definition(&method),
-            // An extension's own.
-            Some(_) => None,
-        };
         if let Some(definition) = definition {
             schemas.check(&revision, definition, result);
         }
     }
 
+    /// What a result is to be, where the schema has a name for it. Those of tasks are checked.
+    #[track_caller]
+    fn modern_definition(
+        &mut self,
+        asked: &Asked,
+        message: &Value,
+        result: &Value,
+    ) -> Option<&'static str> {
+        let method = asked.method.as_str();
+        let own = result_definition(method);
+        match (result["resultType"].as_str(), method) {
+            (Some("complete"), "tasks/get") => self.tasks.check(result, message),
+            (Some("complete"), "tasks/update" | "tasks/cancel") => {
+                ToldTasks::check_empty(result, message);
+            }
+            (Some("complete"), _) => return own,
+            (Some("input_required"), "tools/call" | "prompts/get" | "resources/read") => {
+                return Some("InputRequiredResult");
+            }
+            (Some("task"), "tools/call") => {
+                assert!(asked.knows_tasks, "it knows no tasks: {message}");
+                self.tasks.check_created(result, message);
+            }
+            // An extension's own method.
+            (Some(_), method) if own.is_none() && !method.starts_with("tasks/") => {}
+            _ => panic!("no such result of {method}: {message}"),
+        }
+        None
+    }
+
+    /// The request that a message answers: the oldest, but for an error, which may be that there is
+    /// an older one.
+    fn take_asked(&mut self, id: &Value, is_error: bool) -> Option<Asked> {
+        let id = id.to_string();
+        let is_asked = |tap: &Self| tap.asked.get(&id).is_some_and(|same| !same.is_empty());
+        if !is_asked(self) && serde_json::from_slice::<Value>(&self.unfinished).is_ok() {
+            // The last line needs no end.
+            self.sent_bytes(b"\n");
+        }
+        let same = self.asked.get_mut(&id).filter(|same| !same.is_empty())?;
+        let at = if is_error { same.len() - 1 } else { 0 };
+        Some(same.remove(at))
+    }
+
     fn revision(&self) -> &str {
         self.session.as_deref().unwrap_or(LATEST)
     }
+}
+
+/// Whether there was one, which is taken.
+fn take_one(count: &mut usize) -> bool {
+    let left = count.checked_sub(1);
+    *count = left.unwrap_or_default();
+    left.is_some()
+}
+
+/// What a result of a session is to be, where the schema has a name for it.
+#[track_caller]
+fn legacy_definition(
+    revision: &str,
+    method: &str,
+    message: &Value,
+    result: &Value,
+) -> Option<&'static str> {
+    let own = result_definition(method);
+    let is_own = own.is_none() || result.get("resultType").is_none();
+    assert!(is_own, "results have no types in sessions: {message}");
+    if revision != TASKS {
+        return own;
+    }
+    // A call that has become a task of the session.
+    if method == "tools/call" && result.get("task").is_some() {
+        return Some("CreateTaskResult");
+    }
+    task_definition(method).or(own)
 }
 
 fn is_modern(message: &Value) -> bool {
@@ -155,142 +311,85 @@ fn is_modern(message: &Value) -> bool {
         .any(has)
 }
 
-fn message_definition(method: &str) -> Option<&'static str> {
-    Some(match method {
-        "notifications/progress" => "ProgressNotification",
-        "notifications/message" => "LoggingMessageNotification",
-        "notifications/cancelled" => "CancelledNotification",
-        "notifications/tools/list_changed" => "ToolListChangedNotification",
-        "notifications/prompts/list_changed" => "PromptListChangedNotification",
-        "notifications/resources/list_changed" => "ResourceListChangedNotification",
-        "notifications/elicitation/complete" => "ElicitationCompleteNotification",
-        "notifications/resources/updated" => "ResourceUpdatedNotification",
-        "notifications/tasks/status" => "TaskStatusNotification",
-        "notifications/subscriptions/acknowledged" => "SubscriptionsAcknowledgedNotification",
-        "elicitation/create" => "ElicitRequest",
-        "sampling/createMessage" => "CreateMessageRequest",
-        "roots/list" => "ListRootsRequest",
-        _ => return None,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
 
-fn result_definition(method: &str) -> Option<&'static str> {
-    Some(match method {
-        "initialize" => "InitializeResult",
-        "server/discover" => "DiscoverResult",
-        "tools/list" => "ListToolsResult",
-        "tools/call" => "CallToolResult",
-        "resources/list" => "ListResourcesResult",
-        "resources/templates/list" => "ListResourceTemplatesResult",
-        "resources/read" => "ReadResourceResult",
-        "prompts/list" => "ListPromptsResult",
-        "prompts/get" => "GetPromptResult",
-        "completion/complete" => "CompleteResult",
-        "subscriptions/listen" => "SubscriptionsListenResult",
-        "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
-            "EmptyResult"
-        }
-        _ => return None,
-    })
-}
+    use super::*;
 
-fn task_definition(method: &str) -> Option<&'static str> {
-    Some(match method {
-        "tasks/get" => "GetTaskResult",
-        "tasks/cancel" => "CancelTaskResult",
-        "tasks/list" => "ListTasksResult",
-        "tasks/result" => "CallToolResult",
-        _ => return None,
-    })
-}
-
-fn response_definition(revision: &str) -> &'static str {
-    if revision >= "2025-11-25" {
-        "JSONRPCResultResponse"
-    } else {
-        "JSONRPCResponse"
-    }
-}
-
-fn error_definition(revision: &str) -> &'static str {
-    if revision >= "2025-11-25" {
-        "JSONRPCErrorResponse"
-    } else {
-        "JSONRPCError"
-    }
-}
-
-struct Schemas {
-    folder: PathBuf,
-    documents: Mutex<HashMap<String, Arc<Value>>>,
-    validators: Mutex<HashMap<(String, String), Arc<Validator>>>,
-}
-
-impl Schemas {
-    fn get() -> Option<&'static Self> {
-        static SCHEMAS: LazyLock<Option<Schemas>> = LazyLock::new(Schemas::find);
-        SCHEMAS.as_ref()
+    /// A tap that was asked to call a tool, under the id 1.
+    fn asked() -> Tap {
+        let mut tap = Tap::default();
+        tap.sent(crate::call(1, "tool", &json!({})).as_bytes());
+        tap
     }
 
-    fn find() -> Option<Self> {
-        Some(Self {
-            folder: specification()?,
-            documents: Mutex::default(),
-            validators: Mutex::default(),
-        })
+    fn answer(id: u64, result: &Value) -> Value {
+        json!({ "jsonrpc": "2.0", "id": id, "result": result })
     }
 
-    /// The schemas up to 2025-06-18 want an id that is no null, which JSON-RPC wants where the id of
-    /// the request could not be read.
-    #[track_caller]
-    fn check_error(&self, revision: &str, message: &Value) {
-        let mut message = message.clone();
-        if revision < LATEST_LEGACY && message["id"].is_null() {
-            message["id"] = json!(0);
-        }
-        self.check(revision, error_definition(revision), &message);
+    fn complete() -> Value {
+        json!({ "resultType": "complete", "content": [] })
     }
 
-    #[track_caller]
-    fn check(&self, revision: &str, definition: &str, value: &Value) {
-        let validator = self.validator(revision, definition);
-        let problems: Vec<String> = validator
-            .iter_errors(value)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
-        assert!(
-            problems.is_empty(),
-            "not a {definition} of {revision}: {value}\n{}",
-            problems.join("\n")
-        );
+    #[test]
+    fn what_was_asked_is_answered_once() {
+        let mut tap = Tap::default();
+        let line = crate::call(1, "tool", &json!({})) + "\n";
+        let (start, end) = line.split_at(40);
+        tap.sent_bytes(start.as_bytes());
+        tap.sent_bytes(end.as_bytes());
+        tap.sent(crate::cancelled(1).as_bytes());
+        tap.sent(crate::call(1, "tool", &json!({})).as_bytes());
+        tap.received(&answer(1, &complete()));
+        assert!(tap.asked["1"].is_empty());
+        // What is no message may be answered with what there is of its id.
+        tap.sent(b"{\"id\":7,");
+        tap.received(&json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": 1, "message": "" } }));
     }
 
-    fn validator(&self, revision: &str, definition: &str) -> Arc<Validator> {
-        let key = (revision.to_owned(), definition.to_owned());
-        let mut validators = self.validators.lock().expect("no test panics within");
-        if let Some(validator) = validators.get(&key) {
-            return Arc::clone(validator);
-        }
-        let mut schema = (*self.document(revision)).clone();
-        let place = ["$defs", "definitions"]
-            .into_iter()
-            .find(|place| schema[*place].get(definition).is_some())
-            .unwrap_or_else(|| panic!("{revision} has no {definition}"));
-        // Only what stands at the root of the document is asserted.
-        schema["$ref"] = json!(format!("#/{place}/{definition}"));
-        let validator = jsonschema::validator_for(&schema);
-        let validator = Arc::new(validator.expect("the specification's schema is one"));
-        validators.insert(key, Arc::clone(&validator));
-        validator
+    #[test]
+    #[should_panic(expected = "answered already")]
+    fn a_second_answer_is_found() {
+        let mut tap = asked();
+        tap.received(&answer(1, &complete()));
+        tap.received(&answer(1, &complete()));
     }
 
-    fn document(&self, revision: &str) -> Arc<Value> {
-        let mut documents = self.documents.lock().expect("no test panics within");
-        let load = || {
-            let path = self.folder.join(revision).join("schema.json");
-            let text = fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-            Arc::new(serde_json::from_slice(&text).expect("the schema is JSON"))
-        };
-        Arc::clone(documents.entry(revision.to_owned()).or_insert_with(load))
+    #[test]
+    #[should_panic(expected = "not asked")]
+    fn an_answer_to_nothing_is_found() {
+        asked().received(&answer(2, &complete()));
+    }
+
+    #[test]
+    #[should_panic(expected = "not asked")]
+    fn an_error_for_nothing_is_found() {
+        let error = json!({ "code": 1, "message": "" });
+        asked().received(&json!({ "jsonrpc": "2.0", "id": 2, "error": error }));
+    }
+
+    #[test]
+    #[should_panic(expected = "no such result")]
+    fn an_unknown_type_of_result_is_found() {
+        asked().received(&answer(1, &json!({ "resultType": "other", "content": [] })));
+    }
+
+    #[test]
+    #[should_panic(expected = "it knows no tasks")]
+    fn a_task_for_a_client_that_knows_none_is_found() {
+        asked().received(&answer(1, &json!({ "resultType": "task" })));
+    }
+
+    #[test]
+    #[should_panic(expected = "no message of servers")]
+    fn an_unknown_notification_is_found() {
+        asked().received(&json!({ "jsonrpc": "2.0", "method": "notifications/other" }));
+    }
+
+    #[test]
+    #[should_panic(expected = "nobody subscribed to it")]
+    fn a_notification_of_tasks_without_a_subscription_is_found() {
+        asked().received(&json!({ "jsonrpc": "2.0", "method": "notifications/tasks" }));
     }
 }

@@ -20,10 +20,12 @@ pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskSupport {
-    /// Those of clients that know tasks. Others get the answer itself.
+    /// Those of clients that know tasks. Others get the answer itself, and so do these while there
+    /// is no room for one more task: see [`Limits::tasks_max`](crate::Limits::tasks_max). In
+    /// 2025-11-25, where the client decides, that is answered with -32603.
     Optional,
     /// All. A client that does not know tasks is refused, with -32021; one of 2025-11-25 that wants
-    /// the answer itself, with -32601.
+    /// the answer itself, with -32601; any while there is no room for one more task, with -32603.
     Required,
 }
 
@@ -57,7 +59,8 @@ pub struct TaskRecord {
     pub created_unix_ms: u64,
     /// When the task changed last, likewise.
     pub updated_unix_ms: u64,
-    /// How long the task lives from when it was made, in milliseconds.
+    /// How long the task lives from when it was made, in milliseconds. Once it has ended, a store may
+    /// forget it before, to make room.
     pub ttl_ms: u64,
     /// How often the client should ask, in milliseconds.
     pub poll_interval_ms: u64,
@@ -68,6 +71,10 @@ pub struct TaskRecord {
     /// The state that the function keeps between its calls: see
     /// [`Context::keep`](crate::Context::keep).
     pub kept: Option<String>,
+    /// The number of the connection that made the call, within its process: no two have the same.
+    /// A store may share its room out by it.
+    #[serde(default)]
+    pub connection: u64,
 }
 
 /// What has become of a task.

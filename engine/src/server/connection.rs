@@ -216,6 +216,13 @@ impl ServerConnection {
         self.core.completions.set_waker(waker);
     }
 
+    /// Sets what tells the wall time, in milliseconds since 1970-01-01T00:00:00Z, to any thread. To
+    /// be set once. It is asked when a task's function has news, and tells when that was, even if no
+    /// connection looked for it then; without it, that is when one looks.
+    pub fn set_clock(&self, unix_ms: fn() -> u64) {
+        self.core.completions.set_clock(unix_ms);
+    }
+
     /// The next call to run on another thread, or to refuse.
     pub fn poll_job(&mut self) -> Option<Job> {
         self.core.jobs.pop_front()

@@ -84,6 +84,7 @@ mod session_tasks;
 mod settings;
 mod subscriptions;
 pub(crate) mod task;
+pub(crate) mod task_memory;
 mod task_question;
 pub(crate) mod task_store;
 mod task_table;

@@ -59,8 +59,12 @@ pub(super) struct SessionTasks {
     declared: bool,
     /// Whose they are in the store. Empty before there is one.
     pub(super) principal: String,
+    /// The number of the connection in the store. 0 before there is a task.
+    number: u64,
     /// In the order in which they were made.
     list: Vec<SessionTask>,
+    /// How long that may be before it is looked through for tasks that are not there any more.
+    len_max: usize,
     /// What the client was asked for them, and has not answered.
     pub(super) asked: Vec<AskedOfTask>,
 }
@@ -70,7 +74,6 @@ struct SessionTask {
     id: Arc<str>,
     /// Grows from one to the next.
     serial: u64,
-    expires_unix_ms: u64,
     /// Whether the session has still to be told of its end.
     is_live: bool,
 }
@@ -123,13 +126,25 @@ impl SessionTasks {
         self.principal.clone()
     }
 
-    fn add(&mut self, start: &Start, expires_unix_ms: u64, now: Now) {
-        self.list
-            .retain(|task| task.is_live || task.expires_unix_ms > now.unix_ms);
+    /// The number of the connection, as which no other one has its tasks.
+    pub(super) fn number(&mut self, tasks: &Tasks) -> u64 {
+        if self.number == 0 {
+            self.number = tasks.unique_number();
+        }
+        self.number
+    }
+
+    fn add(&mut self, start: &Start, tasks: &Tasks) {
+        const LEN_MIN: usize = 64;
+        if self.list.len() >= self.len_max.max(LEN_MIN) {
+            let principal = &self.principal;
+            self.list
+                .retain(|task| task.is_live || tasks.load(&task.id, principal).is_ok());
+            self.len_max = self.list.len() * 2;
+        }
         self.list.push(SessionTask {
             id: start.id.as_str().into(),
             serial: start.serial,
-            expires_unix_ms,
             is_live: true,
         });
     }
@@ -235,7 +250,7 @@ impl Core {
             return Ok(false);
         };
         let now = serving.now;
-        let mut record = self.record(options, serving, run);
+        let mut record = self.record(tasks, options, serving, run);
         record.principal = self.session_tasks.principal(tasks);
         let ttl_ms = wanted.ttl_ms.unwrap_or(record.ttl_ms);
         record.ttl_ms = record.ttl_ms.min(ttl_ms.max(1));
@@ -252,8 +267,7 @@ impl Core {
                 return Ok(true);
             }
         };
-        let expires_unix_ms = record.expires_unix_ms();
-        self.session_tasks.add(&start, expires_unix_ms, now);
+        self.session_tasks.add(&start, tasks);
         let mut writer = JsonWriter::new(out);
         begin_result(&mut writer, &serving.id);
         writer.raw(b"{\"task\":{");
@@ -293,7 +307,8 @@ impl Core {
             Method::TasksCancel => {
                 let principal = &self.session_tasks.principal;
                 let hooks = &self.registry.hooks;
-                let (cancelled, is_new) = tasks.cancel(id, principal, now.unix_ms, hooks)?;
+                let (cancelled, is_new) =
+                    tasks.cancel(id, principal, now.unix_ms, hooks, &mut self.log)?;
                 if !is_new {
                     return Err(RpcError::invalid_params(format!(
                         "Cannot cancel task: already in terminal status '{}'",

@@ -23,7 +23,7 @@ use super::{
     registry::{Parts, ToolEntry},
     reply::{Reply, begin_result},
     seal::PRINCIPAL,
-    task_store::MemoryTaskStore,
+    task_memory::MemoryTaskStore,
     task_table::{Caller, Due},
     tasks::{Start, Tasks},
     ticket::{Cancellation, Ticket},
@@ -143,8 +143,8 @@ impl Parts {
 }
 
 impl Core {
-    /// Makes a task of a call, unless the client does not know tasks or the tool decides against
-    /// it. Whether the call is answered.
+    /// Makes a task of a call, unless the client does not know tasks, the tool decides against it, or
+    /// it need not be one and has no room. Whether the call is answered.
     ///
     /// # Errors
     ///
@@ -202,14 +202,17 @@ impl Core {
         let Some(tasks) = &registry.tasks else {
             return Ok(false);
         };
+        self.advance_tasks(serving.now);
+        let record = self.record(tasks, options, serving, run);
+        if !is_required && !tasks.has_room(&record) {
+            return Ok(false);
+        }
         if let Err(error) = self.before_task(serving, run) {
             // A hook may ask the client, as before any other call.
             self.run_alone(serving, run, out, |_, answer| answer.error(&error));
             return Ok(true);
         }
         self.empty_outbox();
-        self.advance_tasks(serving.now);
-        let record = self.record(options, serving, run);
         let start = match tasks.create(record, Caller::modern(), tool.timeout, serving.now.unix_ms)
         {
             Ok(start) => start,
@@ -291,7 +294,8 @@ impl Core {
                 }
             }
             Method::TasksCancel => {
-                tasks.cancel(id, PRINCIPAL, now.unix_ms, &registry.hooks)?;
+                let hooks = &registry.hooks;
+                tasks.cancel(id, PRINCIPAL, now.unix_ms, hooks, &mut self.log)?;
                 self.cancelled = true;
             }
             _ => record = Some(tasks.load(id, PRINCIPAL)?),
@@ -390,7 +394,8 @@ impl Core {
     }
 
     pub(super) fn record(
-        &self,
+        &mut self,
+        tasks: &Tasks,
         options: &TaskOptions,
         serving: &Serving<'_>,
         run: &Run<'_>,
@@ -410,6 +415,7 @@ impl Core {
             request: request(run),
             answers: answers(&run.given),
             kept: run.given.state.map(str::to_owned),
+            connection: self.session_tasks.number(tasks),
         }
     }
 }

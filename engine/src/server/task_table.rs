@@ -108,6 +108,14 @@ impl Running {
         }
     }
 
+    /// Whether its function has taken too long: not where it waits for a delay that was over in
+    /// time.
+    pub(super) fn is_late(&self, now: u64) -> bool {
+        let delay = self.delay.as_ref().map(|(at, _)| *at);
+        self.deadline
+            .is_some_and(|end| end <= now && delay.is_none_or(|at| at >= end))
+    }
+
     /// Tells the session that the task is not at work any more.
     pub(super) fn stopped(&self) -> Option<Letter> {
         self.caller.is_session().then(|| {
@@ -170,11 +178,14 @@ impl Table {
         Some(running)
     }
 
-    /// Takes what goes on by now, in the order in which it was begun.
+    /// Takes what goes on by now, in the order in which it was begun. How late that is does not count
+    /// as time that its function took.
     pub(super) fn take_due(&mut self, now: u64) -> Vec<Due> {
         let mut due: Vec<Due> = Vec::new();
         for (serial, running) in &mut self.by_serial {
-            if let Some((_, then)) = running.delay.take_if(|(at, _)| *at <= now) {
+            if let Some((at, then)) = running.delay.take_if(|(at, _)| *at <= now) {
+                let late = now - at;
+                running.deadline = running.deadline.map(|end| end.saturating_add(late));
                 due.push(Due {
                     serial: *serial,
                     version: running.caller.version,
@@ -208,28 +219,28 @@ pub(super) struct Due {
 /// What is told and dropped once the table is unlocked, since it is the user's.
 #[derive(Default)]
 pub(super) struct Gone {
-    /// How they ended.
-    pub(super) running: Vec<(Running, Ending)>,
+    /// How they ended, and when.
+    pub(super) running: Vec<(Running, Ending, u64)>,
     pub(super) forgotten: Vec<Continuation>,
     /// For the sessions, in their order.
     pub(super) letters: Vec<Letter>,
 }
 
 impl Gone {
-    pub(super) fn add(&mut self, running: Option<Running>, ending: Ending) {
+    pub(super) fn add(&mut self, running: Option<Running>, ending: Ending, now: u64) {
         if let Some(running) = running {
             self.letters.extend(running.stopped());
-            self.running.push((running, ending));
+            self.running.push((running, ending, now));
         }
     }
 
-    pub(super) fn tell(mut self, now: u64, hooks: &Hooks) {
+    pub(super) fn tell(mut self, hooks: &Hooks, log: &mut Log) {
         for (session, kind) in self.letters.drain(..) {
             if let Some(session) = session.upgrade() {
                 session.push_letter(Completion { serial: 0, kind });
             }
         }
-        for (running, ending) in &self.running {
+        for (running, ending, at) in &self.running {
             // What has answered does not work any more.
             if !matches!(ending, Ending::Result | Ending::ToolError) {
                 running.cancellation.cancel();
@@ -238,9 +249,9 @@ impl Gone {
                 method: Method::ToolsCall.as_str(),
                 name: &running.tool,
                 ending: *ending,
-                took: Duration::from_millis(now.saturating_sub(running.created)),
+                took: Duration::from_millis(at.saturating_sub(running.created)),
             };
-            hooks.after(&finished, &mut Log::default());
+            hooks.after(&finished, log);
         }
         // A panic in it is its own: the task is over.
         let _ = guard(|| drop(self));

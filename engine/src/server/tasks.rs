@@ -127,6 +127,7 @@ impl Tasks {
 
     /// Has a connection woken when there is something to do.
     pub(super) fn add_home(&self, home: &Arc<Completions>) {
+        home.share_clock(&self.mailbox);
         self.homes.add(home);
     }
 
@@ -141,15 +142,24 @@ impl Tasks {
         (due != NEVER).then_some(due)
     }
 
-    /// A name that nobody else has, for whose tasks are to be told from those of others.
-    pub(super) fn unique_name(&self) -> String {
+    /// A number that nobody else has.
+    pub(super) fn unique_number(&self) -> u64 {
         let mut table = self.table();
         table.serial += 1;
-        let serial = table.serial;
-        self.started
-            .get()
-            .map(|tasks| tasks.id(serial))
-            .unwrap_or_default()
+        table.serial
+    }
+
+    /// A name that nobody else has, for whose tasks are to be told from those of others.
+    pub(super) fn unique_name(&self) -> String {
+        let number = self.unique_number();
+        let started = self.started.get();
+        started.map(|tasks| tasks.id(number)).unwrap_or_default()
+    }
+
+    /// Whether there is room for a task.
+    pub(super) fn has_room(&self, record: &TaskRecord) -> bool {
+        let started = self.started.get();
+        started.is_some_and(|tasks| tasks.store.has_room(record))
     }
 
     /// Makes a task of a call.
@@ -286,6 +296,7 @@ impl Tasks {
         principal: &str,
         now: u64,
         hooks: &Hooks,
+        log: &mut Log,
     ) -> Result<(TaskRecord, bool), RpcError> {
         let mut gone = Gone::default();
         let (record, is_new) = {
@@ -297,11 +308,11 @@ impl Tasks {
                 record.updated_unix_ms = now;
                 let _ = self.keep(id, record.clone());
             }
-            gone.add(table.remove(id), Ending::Cancelled);
+            gone.add(table.remove(id), Ending::Cancelled, now);
             (record, is_new)
         };
         self.homes.tell();
-        gone.tell(now, hooks);
+        gone.tell(hooks, log);
         Ok((record, is_new))
     }
 
@@ -326,18 +337,18 @@ impl Tasks {
         let mut gone = Gone::default();
         {
             let mut table = self.table();
-            for completion in self.mailbox.take() {
+            for (at, completion) in self.mailbox.take_until(now) {
                 self.mailbox.settle(&completion);
                 if let CompletionKind::Log(line) = &completion.kind {
                     log.push(line);
                 }
-                self.take_in(&mut table, completion, now, registry, &mut gone);
+                self.take_in(&mut table, completion, at, registry, &mut gone);
             }
             let Some(started) = self.started.get() else {
                 return false;
             };
             for id in started.store.sweep(now) {
-                gone.add(table.remove(&id), Ending::Cancelled);
+                gone.add(table.remove(&id), Ending::Cancelled, now);
             }
             self.end_late(&mut table, now, &mut gone);
             let expiry = started.store.next_expiry_unix_ms();
@@ -346,7 +357,7 @@ impl Tasks {
                 .store(next.unwrap_or(NEVER), Ordering::Relaxed);
         }
         self.homes.tell();
-        gone.tell(now, &registry.hooks);
+        gone.tell(&registry.hooks, log);
         true
     }
 
@@ -400,13 +411,13 @@ impl Tasks {
                 } else {
                     let error = RpcError::internal("there is no room for what the task asks");
                     self.end(&running.id, now, failed(&error));
-                    gone.add(table.remove_serial(serial), UNANSWERED);
+                    gone.add(table.remove_serial(serial), UNANSWERED, now);
                 }
             }
             (CompletionKind::Answer(answer, ending), Some(running)) => {
                 let end = read_answer(&answer, ending, &running.caller);
                 self.end(&running.id, now, end);
-                gone.add(table.remove_serial(serial), ending);
+                gone.add(table.remove_serial(serial), ending, now);
             }
             // Told already, or for sessions.
             (
@@ -450,15 +461,16 @@ impl Tasks {
         let late: Vec<u64> = table
             .by_serial
             .iter()
-            .filter(|(_, running)| running.deadline.is_some_and(|deadline| deadline <= now))
+            .filter(|(_, running)| running.is_late(now))
             .map(|(serial, _)| *serial)
             .collect();
         for serial in late {
             if let Some(running) = table.remove_serial(serial) {
                 let ms = running.timeout.unwrap_or_default().as_millis();
                 let error = RpcError::internal(format!("no answer within {ms} ms"));
-                self.end(&running.id, now, failed(&error));
-                gone.add(Some(running), UNANSWERED);
+                let deadline = running.deadline.unwrap_or(now);
+                self.end(&running.id, deadline, failed(&error));
+                gone.add(Some(running), UNANSWERED, deadline);
             }
         }
     }

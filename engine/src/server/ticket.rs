@@ -316,7 +316,7 @@ pub(crate) enum CompletionKind {
 /// Where other threads leave what they have for the loop.
 #[derive(Default)]
 pub(crate) struct Completions {
-    queue: Mutex<Vec<Completion>>,
+    queue: Mutex<Queue>,
     /// What changed of what is served.
     changes: Mutex<Changes>,
     ready: AtomicBool,
@@ -329,6 +329,15 @@ pub(crate) struct Completions {
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Whether the calls are those of tasks, which no connection waits for.
     pub(super) for_tasks: bool,
+    /// The wall clock, in milliseconds.
+    clock: OnceLock<fn() -> u64>,
+}
+
+#[derive(Default)]
+struct Queue {
+    list: Vec<Completion>,
+    /// When each came in, where they are those of tasks and there is a clock.
+    moments: Vec<u64>,
 }
 
 impl Completions {
@@ -349,9 +358,27 @@ impl Completions {
         let _ = self.waker.set(Box::new(waker));
     }
 
+    /// What tells the wall time. To be set once.
+    pub(super) fn set_clock(&self, unix_ms: fn() -> u64) {
+        let _ = self.clock.set(unix_ms);
+    }
+
+    /// The same for others, whose calls are those of tasks.
+    pub(super) fn share_clock(&self, tasks: &Self) {
+        if let Some(clock) = self.clock.get() {
+            tasks.set_clock(*clock);
+        }
+    }
+
     pub(crate) fn push(&self, completion: Completion) {
         self.bytes.fetch_add(completion.bytes(), Ordering::Relaxed);
-        lock(&self.queue).push(completion);
+        let mut queue = lock(&self.queue);
+        queue.list.push(completion);
+        if self.for_tasks {
+            // Nobody may be there to notice when this came in.
+            queue.moments.extend(self.clock.get().map(|clock| clock()));
+        }
+        drop(queue);
         self.notify();
     }
 
@@ -422,7 +449,15 @@ impl Completions {
     pub(crate) fn take(&self) -> Vec<Completion> {
         // First the flag: what comes after it is taken now or wakes the loop again.
         self.ready.store(false, Ordering::Release);
-        std::mem::take(&mut *lock(&self.queue))
+        std::mem::take(&mut lock(&self.queue).list)
+    }
+
+    /// The same with when each came in, as far as that is known, and now at the latest.
+    pub(super) fn take_until(&self, now: u64) -> impl Iterator<Item = (u64, Completion)> {
+        self.ready.store(false, Ordering::Release);
+        let Queue { list, moments } = std::mem::take(&mut *lock(&self.queue));
+        let moments = moments.into_iter().chain(std::iter::repeat(now));
+        moments.map(move |moment| moment.min(now)).zip(list)
     }
 }
 

@@ -229,9 +229,18 @@ impl Clock {
         let unix = self.unix + monotonic.saturating_sub(self.unix_read);
         Now {
             monotonic,
-            unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX),
+            unix_ms: milliseconds(unix),
         }
     }
+}
+
+/// The wall time, in milliseconds.
+pub(super) fn unix_ms() -> u64 {
+    milliseconds(unix_time())
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn unix_time() -> Duration {

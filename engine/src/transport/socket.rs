@@ -29,7 +29,7 @@ use super::{
     fd::Fd,
     listener::Listener,
     log::Log,
-    memory::Clock,
+    memory::{Clock, unix_ms},
     opening::Opening,
     panics::install_panic_hook,
     peer::Peer,
@@ -428,6 +428,7 @@ impl<'a> SocketLoop<'a> {
         let connection = self.server.connect();
         let woken = Arc::clone(&self.woken);
         connection.set_waker(move || woken.wake(seat));
+        connection.set_clock(unix_ms);
         let fd = Rc::new(Fd::from_socket(fd));
         let peer = Peer::new(
             connection,
