@@ -22,6 +22,9 @@ fn main() -> tightwire::Result<()> {
             Some(("output_bytes_max", bytes)) => limits.output_bytes_max = number(bytes),
             Some(("line_bytes_max", bytes)) => limits.line_bytes_max = number(bytes),
             Some(("drain_ms_max", ms)) => limits.drain_ms_max = number(ms) as u64,
+            Some(("opening_ms_max", ms)) => limits.opening_ms_max = number(ms) as u64,
+            Some(("stall_ms_max", ms)) => limits.stall_ms_max = number(ms) as u64,
+            Some(("connections_bytes_max", bytes)) => limits.connections_bytes_max = number(bytes),
             _ if argument == "hooks" => hooks = true,
             _ => panic!("unknown argument {argument}"),
         }
@@ -48,6 +51,15 @@ fn server(limits: Limits, hooks: bool) -> tightwire::Result<FrozenServer> {
             let message = call.arguments().find("message");
             reply.text(message.and_then(|text| text.as_str()).unwrap_or_default());
         }))
+        .tool(Tool::new("large", |call: Call<'_>, reply: Reply<'_>| {
+            reply.text(&large(&call));
+        }))
+        .tool(
+            Tool::new("large_elsewhere", |call: Call<'_>, reply: Reply<'_>| {
+                reply.text(&large(&call));
+            })
+            .blocking(),
+        )
         .tool(Tool::new("sleep", |call: Call<'_>, reply: Reply<'_>| {
             reply.after(ms(&call), |reply| reply.text("slept"));
         }))
@@ -86,6 +98,13 @@ fn server(limits: Limits, hooks: bool) -> tightwire::Result<FrozenServer> {
     // Kept as long as the process.
     std::mem::forget(handle);
     Ok(server)
+}
+
+/// A text of so many bytes.
+fn large(call: &Call<'_>) -> String {
+    let bytes = call.arguments().find("bytes");
+    let bytes = bytes.and_then(|bytes| bytes.as_u64());
+    "x".repeat(usize::try_from(bytes.unwrap_or_default()).expect("bytes of a text"))
 }
 
 fn ms(call: &Call<'_>) -> Duration {

@@ -300,6 +300,12 @@ impl Client {
     }
 }
 
+impl Read for Client {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
 impl Stream {
     fn set_patience(&self) {
         let patience = Some(Process::PATIENCE);

@@ -30,7 +30,6 @@ use super::{
     listener::Listener,
     log::Log,
     memory::Clock,
-    opening::Opening,
     panics::install_panic_hook,
     peer::Peer,
     pool::Pool,
@@ -102,13 +101,16 @@ impl FrozenServer {
     /// [`Limits::drain_ms_max`](crate::Limits::drain_ms_max). A second signal ends the process at
     /// once.
     ///
-    /// A connection whose first line is no JSON object is closed without an answer. Blank lines before it
-    /// are passed over. When a peer closes its side for writing, what it asked for is still answered,
-    /// within the same time.
+    /// A connection whose first line is no JSON object is closed without an answer, and so is one whose
+    /// first line does not come within [`Limits::opening_ms_max`](crate::Limits::opening_ms_max). Blank
+    /// lines before it are passed over. When a peer closes its side for writing, what it asked for is
+    /// still answered, within the time to drain. Who has been admitted may be silent as long as it
+    /// likes; who takes nothing of its answers is waited for for
+    /// [`Limits::stall_ms_max`](crate::Limits::stall_ms_max).
     ///
-    /// All limits but those of the pool and
-    /// [`Limits::connections_max`](crate::Limits::connections_max) hold for each connection by
-    /// itself. Panics in handlers are told in a line on stderr that cannot block; the panic hook of the
+    /// Most limits hold for each connection by itself; those of the pool, of tasks,
+    /// [`Limits::connections_max`](crate::Limits::connections_max) and
+    /// [`Limits::connections_bytes_max`](crate::Limits::connections_bytes_max) for all together. Panics in handlers are told in a line on stderr that cannot block; the panic hook of the
     /// process is called for all others.
     ///
     /// # Errors
@@ -140,6 +142,8 @@ struct SocketLoop<'a> {
     /// The seats that have a turn coming.
     queue: VecDeque<usize>,
     timers: BTreeSet<(Duration, usize)>,
+    /// How many bytes all peers hold together.
+    held: usize,
     woken: Arc<Woken>,
     rings: Rings,
     pool: Pool,
@@ -152,6 +156,8 @@ struct SocketLoop<'a> {
 struct Seat {
     peer: Peer,
     fd: Rc<Fd>,
+    /// How many bytes it held after its last turn.
+    held: usize,
     queued: bool,
     /// When it has a turn at the latest.
     timer: Option<Duration>,
@@ -205,6 +211,7 @@ impl<'a> SocketLoop<'a> {
             free: Vec::new(),
             queue: VecDeque::new(),
             timers: BTreeSet::new(),
+            held: 0,
             woken: Arc::new(Woken {
                 waker,
                 seats: Mutex::default(),
@@ -232,6 +239,7 @@ impl<'a> SocketLoop<'a> {
             for _ in 0..self.queue.len() {
                 if let Some(seat) = self.queue.pop_front() {
                     self.turn(seat);
+                    self.relieve();
                 }
                 if self.signals.arrived() && self.listener.is_some() {
                     break;
@@ -334,6 +342,8 @@ impl<'a> SocketLoop<'a> {
         };
         found.queued = false;
         let peer = &mut found.peer;
+        let bytes_max = self.server.limits().connections_bytes_max;
+        peer.hold_back(self.held > bytes_max / 2);
         peer.after_wait();
         peer.lend(&mut self.rings);
         peer.read();
@@ -344,6 +354,9 @@ impl<'a> SocketLoop<'a> {
             return self.close(seat, result);
         }
         peer.give_back(&mut self.rings);
+        let held = peer.bytes();
+        self.held = self.held - found.held + held;
+        found.held = held;
         let has_work = peer.has_work();
         let timeout = peer.timeout();
         if let Err(error) = found.await_writable(&self.poll, seat) {
@@ -352,7 +365,14 @@ impl<'a> SocketLoop<'a> {
         if has_work {
             return self.enqueue(seat);
         }
-        let Some(timeout) = timeout else { return };
+        self.set_timer(seat, timeout);
+    }
+
+    /// Gives a peer a turn after so long.
+    fn set_timer(&mut self, seat: usize, timeout: Option<Duration>) {
+        let (Some(timeout), Some(Some(found))) = (timeout, self.seats.get_mut(seat)) else {
+            return;
+        };
         let time = self.clock.monotonic().saturating_add(timeout);
         // One that comes too early is set anew: cheaper than to move it after each turn.
         if found.timer.is_none_or(|timer| timer > time) {
@@ -360,6 +380,24 @@ impl<'a> SocketLoop<'a> {
                 self.timers.remove(&(timer, seat));
             }
             self.timers.insert((time, seat));
+        }
+    }
+
+    /// Ends the connections that hold the most, as long as all together hold too much.
+    fn relieve(&mut self) {
+        let max = self.server.limits().connections_bytes_max;
+        while self.held > max {
+            let held = |seat: &Option<Seat>| seat.as_ref().map_or(0, |seat| seat.held);
+            let seats = self.seats.iter().enumerate();
+            let heaviest = seats.map(|(place, seat)| (held(seat), place)).max();
+            let Some((bytes @ 1.., seat)) = heaviest else {
+                return;
+            };
+            self.log.line(&format!(
+                "a connection was closed: all together held {} bytes, and it the most, {bytes}",
+                self.held
+            ));
+            self.close(seat, Ok(()));
         }
     }
 
@@ -434,13 +472,14 @@ impl<'a> SocketLoop<'a> {
             Rc::clone(&fd),
             Rc::clone(&fd),
             None,
-            Opening::Blank,
             TURN_MAX,
             self.clock,
         );
+        let timeout = peer.timeout();
         let seated = Some(Seat {
             peer,
             fd,
+            held: 0,
             queued: false,
             timer: None,
             awaits_writable: false,
@@ -450,6 +489,7 @@ impl<'a> SocketLoop<'a> {
         } else {
             self.seats.push(seated);
         }
+        self.set_timer(seat, timeout);
         Ok(())
     }
 
@@ -459,6 +499,7 @@ impl<'a> SocketLoop<'a> {
             return;
         };
         self.free.push(seat);
+        self.held -= closed.held;
         if let Some(timer) = closed.timer {
             self.timers.remove(&(timer, seat));
         }
@@ -466,6 +507,12 @@ impl<'a> SocketLoop<'a> {
         let fd = closed.fd.as_raw_fd();
         let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
         let peer = &mut closed.peer;
+        if peer.has_stalled() {
+            let ms = self.server.limits().stall_ms_max;
+            self.log.line(&format!(
+                "a connection was closed: its reader took nothing for {ms} ms"
+            ));
+        }
         peer.connection.handle_end(&mut peer.output.bytes);
         let ended = peer.close(&mut self.log);
         if peer.connection.take_cancelled() {
