@@ -1,5 +1,6 @@
 //! A server on a socket, which says on stdout where it listens: `unix PATH` or `tcp ADDRESS`, and
-//! after that limits, such as `connections_max=2`.
+//! after that limits, such as `connections_max=2`, `hooks`, and what else it serves: `stdio_first`, or
+//! `also=PATH` at the same time.
 
 use std::{io::Write, sync::Mutex, thread, time::Duration};
 
@@ -15,7 +16,7 @@ fn main() -> tightwire::Result<()> {
     let kind = arguments.next().expect("unix or tcp");
     let address = arguments.next().expect("where to listen");
     let mut limits = Limits::default();
-    let mut hooks = false;
+    let (mut hooks, mut stdio_first, mut also) = (false, false, None);
     for argument in arguments {
         match argument.split_once('=') {
             Some(("connections_max", count)) => limits.connections_max = number(count),
@@ -25,7 +26,9 @@ fn main() -> tightwire::Result<()> {
             Some(("opening_ms_max", ms)) => limits.opening_ms_max = number(ms) as u64,
             Some(("stall_ms_max", ms)) => limits.stall_ms_max = number(ms) as u64,
             Some(("connections_bytes_max", bytes)) => limits.connections_bytes_max = number(bytes),
+            Some(("also", path)) => also = Some(path.to_owned()),
             _ if argument == "hooks" => hooks = true,
+            _ if argument == "stdio_first" => stdio_first = true,
             _ => panic!("unknown argument {argument}"),
         }
     }
@@ -37,7 +40,16 @@ fn main() -> tightwire::Result<()> {
     let port = listener.local_addr().map(|address| address.port());
     println!("{}", port.unwrap_or_default());
     std::io::stdout().flush().expect("stdout is open");
-    server.serve(listener)
+    if stdio_first {
+        server.serve_stdio()?;
+    }
+    let Some(path) = also else {
+        return server.serve(listener);
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| server.serve_unix(path).expect("it listens there, too"));
+        server.serve(listener)
+    })
 }
 
 fn number(text: &str) -> usize {

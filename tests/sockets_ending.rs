@@ -2,13 +2,14 @@
 
 use std::{
     io::BufRead,
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::{net::sockopt::set_socket_linger, process::Signal};
 use serde_json::json;
-use tightwire_tests::{Listening, call};
+use tightwire_tests::{Client, Listening, call};
 
 const LISTENING: &str = env!("CARGO_BIN_EXE_listening");
 const DIRECTORY: &str = env!("CARGO_TARGET_TMPDIR");
@@ -179,6 +180,49 @@ fn a_signal_gives_up_what_takes_too_long_and_whoever_takes_nothing() {
         assert!(took >= Duration::from_millis(250), "{took:?}");
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
+}
+
+#[test]
+fn whatever_was_served_before_a_signal_lets_all_that_was_read_be_answered() {
+    let mut server = Listening::unix(LISTENING, DIRECTORY, &["stdio_first"]);
+    drop(server.process_mut().child().stdin.take());
+    let mut client = server.connect();
+    client.ask(&echo(0));
+    client.send(&timed(1, "sleep", 300));
+    client.ask(&echo(2));
+    server.process().signal(Signal::TERM);
+    assert_eq!(client.receive()["id"], 1);
+    assert_eq!(client.rest(), "");
+    assert_eq!(server.process_mut().wait().0.code(), Some(0));
+    assert!(!server.path().exists());
+}
+
+#[test]
+fn a_signal_ends_all_that_are_served_at_once() {
+    let path = format!("{DIRECTORY}/{}-also.sock", std::process::id());
+    let also = format!("also={path}");
+    let mut server = Listening::unix(LISTENING, DIRECTORY, &[&also]);
+    let start = Instant::now();
+    let mut other = loop {
+        match Client::unix(Path::new(&path)) {
+            Ok(client) => break client,
+            Err(error) => assert!(start.elapsed() < Duration::from_secs(10), "{error}"),
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let mut client = server.connect();
+    // The one ends before the other does.
+    for (client, ms) in [(&mut client, 200), (&mut other, 500)] {
+        client.send(&timed(1, "sleep", ms));
+        client.ask(&echo(2));
+    }
+    server.process().signal(Signal::TERM);
+    for client in [&mut client, &mut other] {
+        assert_eq!(client.receive()["id"], 1);
+        assert_eq!(client.rest(), "");
+    }
+    assert_eq!(server.process_mut().wait().0.code(), Some(0));
+    assert!(!server.path().exists() && !Path::new(&path).exists());
 }
 
 #[test]
