@@ -21,6 +21,7 @@ fn main() -> tightwire::Result<()> {
         match argument.split_once('=') {
             Some(("connections_max", count)) => limits.connections_max = number(count),
             Some(("output_bytes_max", bytes)) => limits.output_bytes_max = number(bytes),
+            Some(("pool_threads_max", count)) => limits.pool_threads_max = number(count),
             Some(("line_bytes_max", bytes)) => limits.line_bytes_max = number(bytes),
             Some(("drain_ms_max", ms)) => limits.drain_ms_max = number(ms) as u64,
             Some(("opening_ms_max", ms)) => limits.opening_ms_max = number(ms) as u64,
@@ -95,6 +96,16 @@ fn server(limits: Limits, hooks: bool) -> tightwire::Result<FrozenServer> {
             let mut tickets = TICKETS.lock().expect("nothing panics with the tickets");
             tickets.push(reply.defer());
         }))
+        .tool(Tool::new("bomb", |_: Call<'_>, reply: Reply<'_>| {
+            continue_with(Bomb, reply);
+        }))
+        .tool(
+            Tool::new("bomb_elsewhere", |call: Call<'_>, reply: Reply<'_>| {
+                let _ = call.wait_cancelled(Duration::from_secs(60));
+                continue_with(Bomb, reply);
+            })
+            .blocking(),
+        )
         .tool(Tool::new("panic", |_: Call<'_>, _: Reply<'_>| {
             panic!("out of order");
         }))
@@ -110,6 +121,23 @@ fn server(limits: Limits, hooks: bool) -> tightwire::Result<FrozenServer> {
     // Kept as long as the process.
     std::mem::forget(handle);
     Ok(server)
+}
+
+/// What panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+/// Keeps a bomb for an answer that nobody waits for.
+fn continue_with(bomb: Bomb, reply: Reply<'_>) {
+    reply.after(Duration::from_secs(1000), move |reply| {
+        let _bomb = &bomb;
+        reply.text("late");
+    });
 }
 
 /// A text of so many bytes.

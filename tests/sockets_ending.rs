@@ -109,6 +109,34 @@ fn clients_that_go_away_in_the_middle_of_anything_disturb_nobody() {
 }
 
 #[test]
+fn what_panics_when_it_is_dropped_disturbs_nobody() {
+    for mut server in both(&["pool_threads_max=2"]) {
+        let mut other = server.connect();
+        for _ in 0..3 {
+            for tool in ["bomb", "bomb_elsewhere"] {
+                let mut client = server.connect();
+                client.send(&call(1, tool, &json!({})));
+                client.ask(&echo(2));
+                drop(client);
+                other.ask(&echo(3));
+            }
+        }
+        // The threads are still there.
+        let elsewhere = call(4, "large_elsewhere", &json!({ "bytes": 1 }));
+        assert_eq!(other.ask(&elsewhere)["id"], 4);
+        drop(other);
+        server.process().signal(Signal::TERM);
+        assert_eq!(server.process_mut().wait().0.code(), Some(0));
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut server.errors(), &mut said).expect("a text");
+        // In lines that cannot block, and not by the hook of the process.
+        let lines: Vec<&str> = said.lines().collect();
+        let are_ours = lines.iter().all(|line| line.starts_with("tightwire: "));
+        assert!(are_ours && said.contains("dropped"), "{said}");
+    }
+}
+
+#[test]
 fn a_reset_ends_its_connection_alone_and_quietly() {
     let mut server = Listening::tcp(LISTENING, &[]);
     let mut other = server.connect();

@@ -289,6 +289,9 @@ impl Peer {
         }
         self.submit_jobs(pool);
         self.write_log(log);
+        if let Some(message) = pool.take_panic() {
+            log.line(&format!("a value panicked when it was dropped: {message}"));
+        }
         if self.is_large() {
             self.rounds_large += 1;
             if self.rounds_large > ROUNDS_LARGE_MAX {

@@ -38,7 +38,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    server::{FrozenServer, Server},
+    server::{FrozenServer, Server, handler::guard},
 };
 
 const LISTENER: Token = Token(0);
@@ -238,7 +238,7 @@ impl<'a> SocketLoop<'a> {
             self.ring_timers();
             for _ in 0..self.queue.len() {
                 if let Some(seat) = self.queue.pop_front() {
-                    self.turn(seat);
+                    self.guarded_turn(seat);
                     self.relieve();
                 }
                 if self.signals.arrived() && self.listener.is_some() {
@@ -332,6 +332,15 @@ impl<'a> SocketLoop<'a> {
                 found.peer.stop();
                 self.enqueue(seat);
             }
+        }
+    }
+
+    /// Lets a peer have its turn. What panics besides its handlers, such as a value of theirs that is
+    /// dropped, ends its connection alone.
+    fn guarded_turn(&mut self, seat: usize) {
+        if let Err(message) = guard(|| self.turn(seat)) {
+            self.log.line(&format!("a connection panicked: {message}"));
+            self.close(seat, Ok(()));
         }
     }
 
@@ -506,20 +515,32 @@ impl<'a> SocketLoop<'a> {
         // A child process that is being started may have a copy of the descriptor.
         let fd = closed.fd.as_raw_fd();
         let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
-        let peer = &mut closed.peer;
+        let peer = &closed.peer;
         if peer.has_stalled() {
             let ms = self.server.limits().stall_ms_max;
             self.log.line(&format!(
                 "a connection was closed: its reader took nothing for {ms} ms"
             ));
         }
-        peer.connection.handle_end(&mut peer.output.bytes);
-        let ended = peer.close(&mut self.log);
-        if peer.connection.take_cancelled() {
+        let log = &mut self.log;
+        let mut ended = result;
+        let panicked = guard(|| {
+            let peer = &mut closed.peer;
+            peer.connection.handle_end(&mut peer.output.bytes);
+            let closed = peer.close(log);
+            ended = std::mem::replace(&mut ended, Ok(())).and(closed);
+        });
+        if closed.peer.connection.take_cancelled() {
             self.pool.drop_cancelled();
         }
-        if let Err(error) = result.and(ended) {
+        let dropped = guard(move || drop(closed));
+        if let Err(error) = ended {
             self.log.line(&format!("a connection failed: {error}"));
+        }
+        for message in [panicked.err(), dropped.err()].into_iter().flatten() {
+            self.log.line(&format!(
+                "a value panicked when it was dropped with its connection: {message}"
+            ));
         }
         // There is a descriptor again.
         self.accept_again = None;
