@@ -7,7 +7,8 @@ use std::{
 
 use serde_json::json;
 use tightwire::{
-    Call, Context, Finished, Hook, Inputs, Metrics, Now, Prompt, Reply, RpcError, Server, Tool,
+    Call, Context, Finished, Hook, Inputs, Memory, Metrics, Now, Prompt, Reply, RpcError, Server,
+    Tool,
 };
 use tightwire_tests::{
     Pair, Stepped, call, cancelled, legacy, modern, modern_result, refusal, server, text,
@@ -113,6 +114,35 @@ fn a_handler_in_the_loop_is_told_of_with_the_time_of_its_line() {
     stepped.send(&modern(8, "tools/list", json!({})));
     stepped.connection().line_took(Duration::from_millis(5));
     assert_eq!(notes.take(), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_in_memory_tells_of_each_line_at_once() {
+    #[derive(Clone, Default)]
+    struct Took(Arc<Mutex<Vec<Duration>>>);
+    impl Hook for Took {
+        fn after(&self, finished: &Finished<'_>) {
+            self.0.lock().unwrap().push(finished.took());
+        }
+    }
+    let took = Took::default();
+    let nap = |_: Call<'_>, reply: Reply<'_>| {
+        std::thread::sleep(Duration::from_millis(5));
+        reply.text("slept");
+    };
+    let server = server().tool(Tool::new("nap", nap)).hook(took.clone());
+    let mut memory = Memory::new(&server.freeze().unwrap());
+    let line = call(1, "nap", &json!({}));
+    memory.feed(line.as_bytes());
+    assert_eq!(took.0.lock().unwrap().len(), 0);
+    memory.feed(b"\n");
+    assert_eq!(took.0.lock().unwrap().len(), 1);
+    // The last line, which has no newline.
+    memory.feed(line.as_bytes());
+    memory.finish();
+    let times = took.0.lock().unwrap();
+    assert_eq!(times.len(), 2);
+    assert!(times.iter().all(|took| *took >= Duration::from_millis(5)));
 }
 
 #[test]

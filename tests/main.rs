@@ -44,6 +44,7 @@ mod session_task_results;
 mod session_task_walks;
 mod session_tasks;
 mod sockets;
+mod sockets_bounds;
 mod sockets_ending;
 mod specification;
 mod state;

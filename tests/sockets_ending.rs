@@ -2,13 +2,14 @@
 
 use std::{
     io::BufRead,
+    path::Path,
     thread,
     time::{Duration, Instant},
 };
 
 use rustix::{net::sockopt::set_socket_linger, process::Signal};
 use serde_json::json;
-use tightwire_tests::{Listening, call};
+use tightwire_tests::{Client, Listening, call};
 
 const LISTENING: &str = env!("CARGO_BIN_EXE_listening");
 const DIRECTORY: &str = env!("CARGO_TARGET_TMPDIR");
@@ -108,6 +109,34 @@ fn clients_that_go_away_in_the_middle_of_anything_disturb_nobody() {
 }
 
 #[test]
+fn what_panics_when_it_is_dropped_disturbs_nobody() {
+    for mut server in both(&["pool_threads_max=2"]) {
+        let mut other = server.connect();
+        for _ in 0..3 {
+            for tool in ["bomb", "bomb_elsewhere"] {
+                let mut client = server.connect();
+                client.send(&call(1, tool, &json!({})));
+                client.ask(&echo(2));
+                drop(client);
+                other.ask(&echo(3));
+            }
+        }
+        // The threads are still there.
+        let elsewhere = call(4, "large_elsewhere", &json!({ "bytes": 1 }));
+        assert_eq!(other.ask(&elsewhere)["id"], 4);
+        drop(other);
+        server.process().signal(Signal::TERM);
+        assert_eq!(server.process_mut().wait().0.code(), Some(0));
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut server.errors(), &mut said).expect("a text");
+        // In lines that cannot block, and not by the hook of the process.
+        let lines: Vec<&str> = said.lines().collect();
+        let are_ours = lines.iter().all(|line| line.starts_with("tightwire: "));
+        assert!(are_ours && said.contains("dropped"), "{said}");
+    }
+}
+
+#[test]
 fn a_reset_ends_its_connection_alone_and_quietly() {
     let mut server = Listening::tcp(LISTENING, &[]);
     let mut other = server.connect();
@@ -179,6 +208,49 @@ fn a_signal_gives_up_what_takes_too_long_and_whoever_takes_nothing() {
         assert!(took >= Duration::from_millis(250), "{took:?}");
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
+}
+
+#[test]
+fn whatever_was_served_before_a_signal_lets_all_that_was_read_be_answered() {
+    let mut server = Listening::unix(LISTENING, DIRECTORY, &["stdio_first"]);
+    drop(server.process_mut().child().stdin.take());
+    let mut client = server.connect();
+    client.ask(&echo(0));
+    client.send(&timed(1, "sleep", 300));
+    client.ask(&echo(2));
+    server.process().signal(Signal::TERM);
+    assert_eq!(client.receive()["id"], 1);
+    assert_eq!(client.rest(), "");
+    assert_eq!(server.process_mut().wait().0.code(), Some(0));
+    assert!(!server.path().exists());
+}
+
+#[test]
+fn a_signal_ends_all_that_are_served_at_once() {
+    let path = format!("{DIRECTORY}/{}-also.sock", std::process::id());
+    let also = format!("also={path}");
+    let mut server = Listening::unix(LISTENING, DIRECTORY, &[&also]);
+    let start = Instant::now();
+    let mut other = loop {
+        match Client::unix(Path::new(&path)) {
+            Ok(client) => break client,
+            Err(error) => assert!(start.elapsed() < Duration::from_secs(10), "{error}"),
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    let mut client = server.connect();
+    // The one ends before the other does.
+    for (client, ms) in [(&mut client, 200), (&mut other, 500)] {
+        client.send(&timed(1, "sleep", ms));
+        client.ask(&echo(2));
+    }
+    server.process().signal(Signal::TERM);
+    for client in [&mut client, &mut other] {
+        assert_eq!(client.receive()["id"], 1);
+        assert_eq!(client.rest(), "");
+    }
+    assert_eq!(server.process_mut().wait().0.code(), Some(0));
+    assert!(!server.path().exists() && !Path::new(&path).exists());
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub struct Parser {
     pub(crate) progress: Progress,
     /// In bytes, since the buffers were given back.
     longest_line: usize,
+    /// Buffers grown past this many bytes are given back.
+    bytes_kept: usize,
 }
 
 /// How far the last line got: what [`Parser::recover_id`] starts from.
@@ -66,7 +68,8 @@ pub(crate) struct Progress {
 }
 
 impl Parser {
-    /// Buffers that a line made grow past this many bytes are given back after it.
+    /// Buffers that a line made grow past this many bytes are given back after it, unless less is
+    /// to be kept.
     const BYTES_KEPT: usize = 1024 * 1024;
     const BYTES_AT_FIRST: usize = 4 * 1024;
     /// From this length on it pays to know whether a line has escapes.
@@ -81,7 +84,19 @@ impl Parser {
             limits,
             progress: Progress::default(),
             longest_line: 0,
+            bytes_kept: Self::BYTES_KEPT,
         }
+    }
+
+    /// Has less than 1 MiB of the buffers kept by [`Parser::release`]: for one parser of many.
+    pub fn keep(&mut self, bytes: usize) {
+        self.bytes_kept = bytes.min(Self::BYTES_KEPT);
+    }
+
+    /// How many bytes the buffers take, as far as lines made them grow.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.longest_line + self.tape_bytes()
     }
 
     /// Parses a line in place. The document borrows both the line and the parser, and gives its
@@ -138,12 +153,12 @@ impl Parser {
         self.buffers.structural_indexes()
     }
 
-    /// Whether long lines have made the buffers grow past 1 MiB.
+    /// Whether long lines have made the buffers grow past what is kept of them: 1 MiB, unless
+    /// [`Parser::keep`] was told less.
     #[must_use]
     #[inline]
     pub fn is_large(&self) -> bool {
-        self.longest_line > Self::BYTES_KEPT
-            || self.tape.0.capacity() * size_of::<Node<'_>>() > Self::BYTES_KEPT
+        self.longest_line > self.bytes_kept || self.tape_bytes() > self.bytes_kept
     }
 
     /// Gives back what long lines made the buffers grow to. To be called when no more of them are
@@ -155,6 +170,11 @@ impl Parser {
             self.progress = Progress::default();
             self.longest_line = 0;
         }
+    }
+
+    #[inline]
+    fn tape_bytes(&self) -> usize {
+        self.tape.0.capacity() * size_of::<Node<'_>>()
     }
 }
 

@@ -86,6 +86,32 @@ impl Ring {
         self.end += count;
     }
 
+    /// Copies the first of these bytes into the ring, as many as there is room for, and takes them from
+    /// the slice: for what was read elsewhere. Where not all fit, the lines make room for the rest.
+    ///
+    /// ```
+    /// use tightwire_codec::Ring;
+    ///
+    /// let mut ring = Ring::new(1024);
+    /// let mut bytes = &b"one\ntwo\nthr"[..];
+    /// let mut lines = 0;
+    /// while !bytes.is_empty() {
+    ///     ring.feed(&mut bytes);
+    ///     while let Some(line) = ring.next_line() {
+    ///         lines += usize::from(line.is_ok());
+    ///     }
+    /// }
+    /// assert_eq!(lines, 2);
+    /// ```
+    pub fn feed(&mut self, bytes: &mut &[u8]) {
+        let spare = self.spare();
+        let count = spare.len().min(bytes.len());
+        let (first, rest) = bytes.split_at(count);
+        spare[..count].copy_from_slice(first);
+        self.commit(count);
+        *bytes = rest;
+    }
+
     /// The next complete line without its newline, or `None` until more bytes arrive.
     ///
     /// # Errors
@@ -320,11 +346,7 @@ mod tests {
 
     fn feed(ring: &mut Ring, mut bytes: &[u8], lines: &mut Vec<Option<Vec<u8>>>) {
         while !bytes.is_empty() {
-            let spare = ring.spare();
-            let count = spare.len().min(bytes.len());
-            spare[..count].copy_from_slice(&bytes[..count]);
-            ring.commit(count);
-            bytes = &bytes[count..];
+            ring.feed(&mut bytes);
             while let Some(line) = ring.next_line() {
                 lines.push(line.ok().map(|line| line.as_bytes().to_vec()));
             }

@@ -56,9 +56,22 @@ pub struct Limits {
     /// 64 MiB, one longest answer.
     pub output_bytes_max: usize,
     /// Connections to a socket at once. While there are so many, the next ones wait for one to be
-    /// closed, in the queue of the system. All other limits but those of the pool hold for each.
-    /// Default 512: half the descriptors that a process usually may have, so that tools have some.
+    /// closed, in the queue of the system. Default 512: half the descriptors that a process usually
+    /// may have, so that tools have some.
     pub connections_max: usize,
+    /// Bytes that all connections to sockets hold together: lines that have not ended, output that
+    /// waits, what is kept for requests in flight, buffers. Over half of it, nothing is read from those
+    /// of whose output more than 64 KiB wait. Over all of it, the connection that holds the most is
+    /// closed, with a line in the log. Default 512 MiB: eight longest lines or answers at once.
+    pub connections_bytes_max: usize,
+    /// How long a connection to a socket may take until its first line has ended, in milliseconds.
+    /// After it the connection is closed. Default 30,000: who connects has something to say, and others
+    /// wait for its place.
+    pub opening_ms_max: u64,
+    /// How long a connection to a socket may take nothing of the output that waits for it, in
+    /// milliseconds. After it the connection is closed, with a line in the log. Default 60,000: longer
+    /// than a busy reader is away; what the system holds for one that reads slowly it has taken by then.
+    pub stall_ms_max: u64,
     /// Threads for blocking tools, started when first needed. Default 16: they are made to wait,
     /// not to compute.
     pub pool_threads_max: usize,
@@ -105,7 +118,7 @@ pub struct Limits {
     /// core. It is off by itself on a single core, and where it does not pay.
     pub spin_us_max: u64,
     /// How long, in milliseconds, the end waits for what is unanswered, and for a reader that
-    /// takes nothing. Default 1,500: hosts follow up with SIGTERM after two seconds.
+    /// takes nothing: on sockets, the end of the server. Default 1,500: hosts follow up with SIGTERM after two seconds.
     pub drain_ms_max: u64,
 }
 
@@ -136,6 +149,9 @@ impl Default for Limits {
             batch_max: 1024,
             output_bytes_max: 64 << 20,
             connections_max: 512,
+            connections_bytes_max: 512 << 20,
+            opening_ms_max: 30_000,
+            stall_ms_max: 60_000,
             pool_threads_max: 16,
             pool_queue_max: 256,
             deferred_ms_max: 600_000,

@@ -75,7 +75,8 @@ impl Listening {
     fn start(program: &str, place: &[&str], arguments: &[&str]) -> Process {
         let mut command = Command::new(program);
         let command = command.args(place).args(arguments);
-        Process::spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        Process::spawn(command.stderr(Stdio::piped()))
     }
 
     /// Connects.
@@ -94,12 +95,13 @@ impl Listening {
     ///
     /// Of the system, if nobody does.
     pub fn try_connect(&self) -> std::io::Result<Client> {
-        let stream = match &self.place {
-            Place::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
-            Place::Tcp(port) => Stream::Tcp(TcpStream::connect(("127.0.0.1", *port))?),
-        };
-        stream.set_patience();
-        Ok(Client(BufReader::new(stream)))
+        match &self.place {
+            Place::Unix(path) => Client::unix(path),
+            Place::Tcp(port) => {
+                let stream = TcpStream::connect(("127.0.0.1", *port))?;
+                Ok(Client::over(Stream::Tcp(stream)))
+            }
+        }
     }
 
     /// The path of its socket.
@@ -198,6 +200,20 @@ enum Stream {
 }
 
 impl Client {
+    /// Connects to a Unix socket, if somebody listens.
+    ///
+    /// # Errors
+    ///
+    /// Of the system, if nobody does.
+    pub fn unix(path: &Path) -> std::io::Result<Self> {
+        Ok(Self::over(Stream::Unix(UnixStream::connect(path)?)))
+    }
+
+    fn over(stream: Stream) -> Self {
+        stream.set_patience();
+        Self(BufReader::new(stream))
+    }
+
     /// Sends a line.
     ///
     /// # Panics
@@ -297,6 +313,12 @@ impl Client {
             Stream::Tcp(stream) => stream,
             Stream::Unix(_) => panic!("a Unix socket"),
         }
+    }
+}
+
+impl Read for Client {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer)
     }
 }
 

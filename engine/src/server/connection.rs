@@ -283,7 +283,7 @@ impl ServerConnection {
         std::mem::take(&mut self.core.cancelled)
     }
 
-    /// Whether long lines have made the buffers grow past 1 MiB.
+    /// Whether long lines have made the buffers grow past what is kept of them.
     #[must_use]
     #[inline]
     pub fn is_large(&self) -> bool {
@@ -294,6 +294,18 @@ impl ServerConnection {
     /// at hand.
     pub fn release(&mut self) {
         self.parser.release();
+    }
+
+    /// Has less kept of the buffers than 1 MiB: for one connection of many.
+    #[cfg(unix)]
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        self.parser.keep(bytes);
+    }
+
+    /// How many bytes it holds: its buffers, and what is kept for requests in flight.
+    #[cfg(unix)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.parser.bytes() + self.core.held_bytes()
     }
 
     /// The limits of the server.

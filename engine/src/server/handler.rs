@@ -112,9 +112,9 @@ pub(crate) fn in_handler() -> bool {
     IN_HANDLER.try_with(Cell::get).unwrap_or(false)
 }
 
-/// Runs a handler. A panic in it ends here, as its message.
+/// Runs a handler, or what drops one. A panic in it ends here, as its message.
 #[inline]
-pub(super) fn guard(handler: impl FnOnce()) -> Result<(), String> {
+pub(crate) fn guard(handler: impl FnOnce()) -> Result<(), String> {
     let outer = IN_HANDLER.replace(true);
     // What a handler leaves half done is its own: the engine's state is not reachable from it,
     // and the output is restored by the reply.

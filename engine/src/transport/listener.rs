@@ -7,7 +7,7 @@
 use std::{
     fs::File,
     io::{self, ErrorKind},
-    net::{SocketAddr, TcpListener, ToSocketAddrs},
+    net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs},
     os::{
         fd::{AsRawFd, OwnedFd, RawFd},
         unix::net::UnixListener,
@@ -20,7 +20,7 @@ use std::{
 use rustix::{
     fs::{FileType, FlockOperation, Mode, Stat},
     io::{Errno, FdFlags},
-    net::{AddressFamily, SocketAddrUnix, SocketType},
+    net::{AddressFamily, SocketAddrUnix, SocketType, sockopt},
 };
 
 use crate::error::{Error, Result};
@@ -122,10 +122,21 @@ impl Listener {
                 let stream = listener.accept()?.0;
                 // Answers are written together already. Without it they come later, no more.
                 let _ = stream.set_nodelay(true);
+                // Without it a peer whose machine is gone is missed when something is sent to it.
+                let _ = keep_alive(&stream);
                 Ok(stream.into())
             }
         }
     }
+}
+
+/// Has the system ask a silent peer whether it is there, and end the connection some minutes after it
+/// was gone: the connection has a place that others wait for.
+fn keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(60))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepcnt(stream, 4)?;
+    sockopt::set_socket_keepalive(stream, true)
 }
 
 impl AsRawFd for Listener {
@@ -234,4 +245,19 @@ fn lock_directory(path: &Path) -> Option<File> {
         }
     }
     Some(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_asks_whether_a_silent_peer_is_there() {
+        let listener = Listener::tcp("127.0.0.1:0").unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let accepted = listener.accept().unwrap();
+        assert!(sockopt::socket_keepalive(&accepted).unwrap());
+        let idle = sockopt::tcp_keepidle(&accepted).unwrap();
+        assert_eq!(idle, Duration::from_secs(60));
+    }
 }

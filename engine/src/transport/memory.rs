@@ -102,14 +102,9 @@ impl Memory {
     /// marked as blocking run here and now.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let spare = self.ring.spare();
-            let count = spare.len().min(bytes.len());
-            spare[..count].copy_from_slice(&bytes[..count]);
-            self.ring.commit(count);
-            bytes = &bytes[count..];
-            let now = self.clock.now();
+            self.ring.feed(&mut bytes);
             while let Some(line) = self.ring.next_line() {
-                serve(&mut self.connection, now, line, &mut self.out);
+                serve_timed(&mut self.connection, &mut self.clock, line, &mut self.out);
                 self.run_jobs();
             }
         }
@@ -121,7 +116,7 @@ impl Memory {
     /// subscriptions end.
     pub fn finish(&mut self) {
         if let Some(line) = self.ring.last_line() {
-            serve(&mut self.connection, self.clock.now(), line, &mut self.out);
+            serve_timed(&mut self.connection, &mut self.clock, line, &mut self.out);
             self.run_jobs();
         }
         self.connection.handle_end(&mut self.out);
@@ -135,7 +130,10 @@ impl Memory {
         if self.connection.has_completions() {
             self.connection.handle_completions(now, &mut self.out);
         }
+        let before = self.clock.monotonic();
         self.connection.handle_timeout(now, &mut self.out);
+        let took = self.clock.monotonic().saturating_sub(before);
+        self.connection.line_took(took);
         let due = self.connection.poll_timeout()?;
         Some(due.saturating_sub(self.clock.now().monotonic))
     }
@@ -185,6 +183,18 @@ pub(super) fn serve(
         Ok(line) => connection.handle_line(now, line, out),
         Err(error) => connection.handle_too_long(error, out),
     }
+}
+
+/// The same, and tells the connection how long it took.
+pub(super) fn serve_timed(
+    connection: &mut ServerConnection,
+    clock: &mut Clock,
+    line: Result<tightwire_codec::Line<'_>, LineTooLong>,
+    out: &mut Vec<u8>,
+) {
+    let now = clock.now();
+    serve(connection, now, line, out);
+    connection.line_took(clock.monotonic().saturating_sub(now.monotonic));
 }
 
 /// The clocks of the system, for a connection.

@@ -8,9 +8,6 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// An output buffer grown past this is given back when it is quiet.
-const OUTPUT_BYTES_KEPT: usize = 1024 * 1024;
-
 /// Where answers go, and those that have not gone yet.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -20,15 +17,22 @@ pub(super) struct Output {
     pub(super) written: usize,
     pub(super) writable: bool,
     pub(super) closed: bool,
-    /// When the reader last took something.
+    /// When the reader last took something, or was given something to take.
     pub(super) progress: Duration,
+    /// Whether anything waits that the reader did not take.
+    is_blocked: bool,
     /// How much the reader of a pipe had not taken when it was last looked at.
     pub(super) unread: Option<u64>,
     pub(super) bytes_max: usize,
+    /// A buffer grown past this is given back when it is quiet.
+    bytes_kept: usize,
 }
 
 impl Output {
-    pub(super) fn new(fd: Rc<Fd>, bytes_max: usize) -> Self {
+    /// A buffer that is larger than the text it has by so much is cut down.
+    const SLACK_MIN: usize = 1024 * 1024;
+
+    pub(super) fn new(fd: Rc<Fd>, bytes_max: usize, bytes_kept: usize) -> Self {
         Self {
             fd,
             bytes: Vec::new(),
@@ -36,8 +40,10 @@ impl Output {
             writable: true,
             closed: false,
             progress: Duration::ZERO,
+            is_blocked: false,
             unread: None,
             bytes_max,
+            bytes_kept,
         }
     }
 
@@ -63,9 +69,15 @@ impl Output {
                     self.written += count;
                     if self.waiting() > 0 {
                         self.progress = clock.monotonic();
+                        self.is_blocked = true;
                     }
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.writable = false;
+                    if !std::mem::replace(&mut self.is_blocked, true) {
+                        self.progress = clock.monotonic();
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if is_gone(&error, self.fd.kind()) => self.closed = true,
                 Err(error) => return Err(Error::io("writing the output")(error)),
@@ -87,7 +99,7 @@ impl Output {
     }
 
     pub(super) fn is_large(&self) -> bool {
-        self.bytes.capacity() > OUTPUT_BYTES_KEPT && self.bytes.is_empty()
+        self.bytes.capacity() > self.bytes_kept && self.bytes.is_empty()
     }
 
     pub(super) fn release(&mut self) {
@@ -96,14 +108,21 @@ impl Output {
         }
     }
 
-    /// Gives up the room of what is written.
+    /// Gives up the room of what is written, and most of what doubling the buffer has taken too much.
     pub(super) fn reclaim(&mut self) {
         if self.waiting() == 0 {
             self.bytes.clear();
             self.written = 0;
-        } else if self.written > self.bytes_max / 2 && self.written > self.bytes.len() / 2 {
+            self.is_blocked = false;
+            return;
+        }
+        if self.written > self.bytes_max / 4 && self.written > self.bytes.len() / 4 {
             self.bytes.drain(..self.written);
             self.written = 0;
+        }
+        let len = self.bytes.len();
+        if self.bytes.capacity() - len > Self::SLACK_MIN.max(len / 4) {
+            self.bytes.shrink_to(len + len / 8);
         }
     }
 }

@@ -37,13 +37,23 @@ const RELEASE_AFTER: Duration = Duration::from_millis(250);
 const ROUNDS_LARGE_MAX: u32 = 1000;
 /// Output is written at the latest when so many bytes wait.
 const WRITE_BYTES: usize = 64 * 1024;
+/// So much of its buffers does a peer keep that is alone, and one of many.
+const BYTES_KEPT_ALONE: usize = 1024 * 1024;
+const BYTES_KEPT_OF_MANY: usize = 64 * 1024;
+/// What a peer holds whose answers wait for its reader, while other threads may add to them, is
+/// looked at so often.
+const WEIGH_AFTER: Duration = Duration::from_millis(100);
 
 pub(super) struct Peer {
     pub(super) connection: ServerConnection,
     pub(super) input: Input,
     pub(super) output: Output,
-    /// `None` while a peer that shares rings has nothing in one.
+    /// Whether there are others in its loop: it shares their rings, and is not waited for for ever.
+    is_of_many: bool,
+    /// `None` while one of many has nothing in it.
     ring: Option<Ring>,
+    /// When it came.
+    connected: Duration,
     /// Whether its ring may be throwing away the rest of a line that is too long.
     is_skipping: bool,
     /// What is known of its first line.
@@ -62,20 +72,28 @@ pub(super) struct Peer {
 }
 
 impl Peer {
+    /// A peer that has a ring is alone. One of many is lent one, and its first line is looked at.
     pub(super) fn new(
-        connection: ServerConnection,
+        mut connection: ServerConnection,
         input: Rc<Fd>,
         output: Rc<Fd>,
         ring: Option<Ring>,
-        opening: Opening,
         turn_max: Duration,
         clock: Clock,
     ) -> Self {
-        let limits = connection.limits();
+        let (bytes_kept, opening) = if ring.is_some() {
+            (BYTES_KEPT_ALONE, Opening::Admitted)
+        } else {
+            (BYTES_KEPT_OF_MANY, Opening::Blank)
+        };
+        connection.keep(bytes_kept);
+        let bytes_max = connection.limits().output_bytes_max;
         Self {
             input: Input::new(input),
-            output: Output::new(output, limits.output_bytes_max),
+            output: Output::new(output, bytes_max, bytes_kept),
+            is_of_many: ring.is_none(),
             ring,
+            connected: clock.monotonic(),
             is_skipping: false,
             opening,
             turn_max,
@@ -139,6 +157,18 @@ impl Peer {
         if self.opening == Opening::Admitted && !self.is_skipping && !self.input.lines_left {
             rings.give_back(self.ring.take_if(is_free));
         }
+    }
+
+    /// Has little output wait, or as much as may: little where all peers together hold much.
+    pub(super) fn hold_back(&mut self, is_tight: bool) {
+        let max = self.connection.limits().output_bytes_max;
+        self.output.bytes_max = if is_tight { max.min(WRITE_BYTES) } else { max };
+    }
+
+    /// How many bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        let ring = self.ring.as_ref().map_or(0, Ring::capacity);
+        ring + self.output.bytes.capacity() + self.connection.bytes()
     }
 
     /// Takes what a read gave that asked for so much, at a time on the coarse clock. Whether anything
@@ -259,6 +289,9 @@ impl Peer {
         }
         self.submit_jobs(pool);
         self.write_log(log);
+        if let Some(message) = pool.take_panic() {
+            log.line(&format!("a value panicked when it was dropped: {message}"));
+        }
         if self.is_large() {
             self.rounds_large += 1;
             if self.rounds_large > ROUNDS_LARGE_MAX {
@@ -328,10 +361,15 @@ impl Peer {
             && self.connection.in_flight() == 0
             && !self.connection.has_completions()
             && self.output.waiting() == 0;
-        answered
-            || self
-                .stall_deadline()
-                .is_some_and(|deadline| self.clock.monotonic() >= deadline)
+        let deadlines = [self.stall_deadline(), self.opening_deadline()];
+        let deadline = deadlines.into_iter().flatten().min();
+        answered || deadline.is_some_and(|deadline| self.clock.monotonic() >= deadline)
+    }
+
+    /// Whether its reader has taken nothing for so long that the others go on without it.
+    pub(super) fn has_stalled(&self) -> bool {
+        let deadline = self.stall_deadline().filter(|_| self.stopped.is_none());
+        deadline.is_some_and(|deadline| self.clock.monotonic() >= deadline)
     }
 
     /// Whether there is more to do without any event.
@@ -364,32 +402,55 @@ impl Peer {
             .filter(|_| self.connection.in_flight() > 0)
             .map(|ended| ended.saturating_add(self.drain_max()));
         let stall = self.stall_deadline();
-        let deadlines = [self.due(), drain, stall];
+        let deadlines = [self.due(), drain, stall, self.opening_deadline()];
         let deadline = deadlines.into_iter().flatten().min();
         let timeout = deadline.map(|deadline| deadline.saturating_sub(self.clock.monotonic()));
         let doubt = (self.input.guess == Guess::Drained).then_some(QUIET_AFTER);
         let release = self.is_large().then_some(RELEASE_AFTER);
-        let timeout = [timeout, doubt, release].into_iter().flatten().min()?;
-        // While the end waits for a reader, what it takes has to be looked for: see
+        let grows = self.is_of_many && self.output.is_over_limit();
+        let weigh = (grows && self.connection.in_flight() > 0).then_some(WEIGH_AFTER);
+        let timeouts = [timeout, doubt, release, weigh];
+        let timeout = timeouts.into_iter().flatten().min()?;
+        // Whether a reader that is waited for takes anything has to be looked for: see
         // `Output::look_at_reader`.
         let waits_for_reader = stall.is_some() && self.output.waiting() > 0;
         Some(if waits_for_reader {
-            timeout.min(self.drain_max() / 10)
+            timeout.min(self.patience() / 10)
         } else {
             timeout
         })
     }
 
-    /// When a reader has been waited for long enough. After the end of the input, or after the
-    /// peer hung up where no room is left to read that end, it is one that takes nothing; after a
-    /// signal, any.
+    /// When a reader has been waited for long enough. After a signal that is any; before it, one of
+    /// many that takes nothing, and of one that is alone only after the end of the input, or after
+    /// the peer hung up where no room is left to read that end.
     fn stall_deadline(&self) -> Option<Duration> {
         let since = self.stopped.or_else(|| {
+            if self.is_of_many {
+                let waits = self.output.waiting() > 0;
+                return waits.then_some(self.output.progress);
+            }
             let hung_up = self.input.hung_up.filter(|_| self.output.is_over_limit());
             let ended = self.input.ended.or(hung_up)?;
             Some(ended.max(self.output.progress))
         });
-        Some(since?.saturating_add(self.drain_max()))
+        Some(since?.saturating_add(self.patience()))
+    }
+
+    /// How long a reader is waited for.
+    fn patience(&self) -> Duration {
+        if self.is_of_many && self.stopped.is_none() {
+            Duration::from_millis(self.connection.limits().stall_ms_max)
+        } else {
+            self.drain_max()
+        }
+    }
+
+    /// When the first line of one of many has been waited for long enough.
+    fn opening_deadline(&self) -> Option<Duration> {
+        let max = Duration::from_millis(self.connection.limits().opening_ms_max);
+        let is_open = self.opening == Opening::Admitted;
+        (!is_open).then(|| self.connected.saturating_add(max))
     }
 
     fn drain_max(&self) -> Duration {

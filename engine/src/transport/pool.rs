@@ -5,11 +5,17 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
-use crate::{limits::Limits, server::job::Job};
+use crate::{
+    limits::Limits,
+    server::{handler::guard, job::Job},
+};
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -23,6 +29,8 @@ pub(super) struct Pool {
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
+    /// Whether a panic is to be told of.
+    has_panicked: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +38,8 @@ struct State {
     jobs: VecDeque<Job>,
     idle: usize,
     closed: bool,
+    /// The message of the last panic.
+    panicked: Option<String>,
 }
 
 impl Pool {
@@ -52,12 +62,12 @@ impl Pool {
                 state.idle += 1;
             } else if state.jobs.len() >= state.idle + self.queue_max {
                 drop(state);
-                return job.refuse();
+                return shared.guard(|| job.refuse());
             }
         }
         if self.threads == 0 {
             drop(state);
-            return job.refuse();
+            return shared.guard(|| job.refuse());
         }
         state.jobs.push_back(job);
         drop(state);
@@ -79,7 +89,18 @@ impl Pool {
         }
         drop(state);
         // Outside of the lock: it takes its time.
-        drop(cancelled);
+        for job in cancelled {
+            self.shared.guard(move || drop(job));
+        }
+    }
+
+    /// What a job panicked with besides its handler, when what it held was dropped: the last one.
+    pub(super) fn take_panic(&self) -> Option<String> {
+        if !self.shared.has_panicked.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.shared.has_panicked.store(false, Ordering::Relaxed);
+        self.shared.lock().panicked.take()
     }
 
     fn start_thread(&mut self) -> bool {
@@ -106,6 +127,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends a panic that is not the handler's, but of a value that is dropped with its job.
+    fn guard(&self, end: impl FnOnce()) {
+        if let Err(message) = guard(end) {
+            self.lock().panicked = Some(message);
+            self.has_panicked.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// What a thread does. It was counted as idle when it was started.
     fn work(&self) {
         let mut state = self.lock();
@@ -113,7 +142,7 @@ impl Shared {
             if let Some(job) = state.jobs.pop_front() {
                 state.idle -= 1;
                 drop(state);
-                job.run();
+                self.guard(|| job.run());
                 state = self.lock();
                 state.idle += 1;
             } else if state.closed {

@@ -30,7 +30,6 @@ use super::{
     listener::Listener,
     log::Log,
     memory::{Clock, unix_ms},
-    opening::Opening,
     panics::install_panic_hook,
     peer::Peer,
     pool::Pool,
@@ -39,7 +38,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    server::{FrozenServer, Server},
+    server::{FrozenServer, Server, handler::guard},
 };
 
 const LISTENER: Token = Token(0);
@@ -102,13 +101,16 @@ impl FrozenServer {
     /// [`Limits::drain_ms_max`](crate::Limits::drain_ms_max). A second signal ends the process at
     /// once.
     ///
-    /// A connection whose first line is no JSON object is closed without an answer. Blank lines before it
-    /// are passed over. When a peer closes its side for writing, what it asked for is still answered,
-    /// within the same time.
+    /// A connection whose first line is no JSON object is closed without an answer, and so is one whose
+    /// first line does not come within [`Limits::opening_ms_max`](crate::Limits::opening_ms_max). Blank
+    /// lines before it are passed over. When a peer closes its side for writing, what it asked for is
+    /// still answered, within the time to drain. Who has been admitted may be silent as long as it
+    /// likes; who takes nothing of its answers is waited for for
+    /// [`Limits::stall_ms_max`](crate::Limits::stall_ms_max).
     ///
-    /// All limits but those of the pool and
-    /// [`Limits::connections_max`](crate::Limits::connections_max) hold for each connection by
-    /// itself. Panics in handlers are told in a line on stderr that cannot block; the panic hook of the
+    /// Most limits hold for each connection by itself; those of the pool, of tasks,
+    /// [`Limits::connections_max`](crate::Limits::connections_max) and
+    /// [`Limits::connections_bytes_max`](crate::Limits::connections_bytes_max) for all together. Panics in handlers are told in a line on stderr that cannot block; the panic hook of the
     /// process is called for all others.
     ///
     /// # Errors
@@ -140,6 +142,8 @@ struct SocketLoop<'a> {
     /// The seats that have a turn coming.
     queue: VecDeque<usize>,
     timers: BTreeSet<(Duration, usize)>,
+    /// How many bytes all peers hold together.
+    held: usize,
     woken: Arc<Woken>,
     rings: Rings,
     pool: Pool,
@@ -152,6 +156,8 @@ struct SocketLoop<'a> {
 struct Seat {
     peer: Peer,
     fd: Rc<Fd>,
+    /// How many bytes it held after its last turn.
+    held: usize,
     queued: bool,
     /// When it has a turn at the latest.
     timer: Option<Duration>,
@@ -205,6 +211,7 @@ impl<'a> SocketLoop<'a> {
             free: Vec::new(),
             queue: VecDeque::new(),
             timers: BTreeSet::new(),
+            held: 0,
             woken: Arc::new(Woken {
                 waker,
                 seats: Mutex::default(),
@@ -231,7 +238,8 @@ impl<'a> SocketLoop<'a> {
             self.ring_timers();
             for _ in 0..self.queue.len() {
                 if let Some(seat) = self.queue.pop_front() {
-                    self.turn(seat);
+                    self.guarded_turn(seat);
+                    self.relieve();
                 }
                 if self.signals.arrived() && self.listener.is_some() {
                     break;
@@ -327,6 +335,15 @@ impl<'a> SocketLoop<'a> {
         }
     }
 
+    /// Lets a peer have its turn. What panics besides its handlers, such as a value of theirs that is
+    /// dropped, ends its connection alone.
+    fn guarded_turn(&mut self, seat: usize) {
+        if let Err(message) = guard(|| self.turn(seat)) {
+            self.log.line(&format!("a connection panicked: {message}"));
+            self.close(seat, Ok(()));
+        }
+    }
+
     /// Lets a peer have its turn.
     fn turn(&mut self, seat: usize) {
         let Some(Some(found)) = self.seats.get_mut(seat) else {
@@ -334,6 +351,8 @@ impl<'a> SocketLoop<'a> {
         };
         found.queued = false;
         let peer = &mut found.peer;
+        let bytes_max = self.server.limits().connections_bytes_max;
+        peer.hold_back(self.held > bytes_max / 2);
         peer.after_wait();
         peer.lend(&mut self.rings);
         peer.read();
@@ -344,6 +363,9 @@ impl<'a> SocketLoop<'a> {
             return self.close(seat, result);
         }
         peer.give_back(&mut self.rings);
+        let held = peer.bytes();
+        self.held = self.held - found.held + held;
+        found.held = held;
         let has_work = peer.has_work();
         let timeout = peer.timeout();
         if let Err(error) = found.await_writable(&self.poll, seat) {
@@ -352,7 +374,14 @@ impl<'a> SocketLoop<'a> {
         if has_work {
             return self.enqueue(seat);
         }
-        let Some(timeout) = timeout else { return };
+        self.set_timer(seat, timeout);
+    }
+
+    /// Gives a peer a turn after so long.
+    fn set_timer(&mut self, seat: usize, timeout: Option<Duration>) {
+        let (Some(timeout), Some(Some(found))) = (timeout, self.seats.get_mut(seat)) else {
+            return;
+        };
         let time = self.clock.monotonic().saturating_add(timeout);
         // One that comes too early is set anew: cheaper than to move it after each turn.
         if found.timer.is_none_or(|timer| timer > time) {
@@ -360,6 +389,24 @@ impl<'a> SocketLoop<'a> {
                 self.timers.remove(&(timer, seat));
             }
             self.timers.insert((time, seat));
+        }
+    }
+
+    /// Ends the connections that hold the most, as long as all together hold too much.
+    fn relieve(&mut self) {
+        let max = self.server.limits().connections_bytes_max;
+        while self.held > max {
+            let held = |seat: &Option<Seat>| seat.as_ref().map_or(0, |seat| seat.held);
+            let seats = self.seats.iter().enumerate();
+            let heaviest = seats.map(|(place, seat)| (held(seat), place)).max();
+            let Some((bytes @ 1.., seat)) = heaviest else {
+                return;
+            };
+            self.log.line(&format!(
+                "a connection was closed: all together held {} bytes, and it the most, {bytes}",
+                self.held
+            ));
+            self.close(seat, Ok(()));
         }
     }
 
@@ -435,13 +482,14 @@ impl<'a> SocketLoop<'a> {
             Rc::clone(&fd),
             Rc::clone(&fd),
             None,
-            Opening::Blank,
             TURN_MAX,
             self.clock,
         );
+        let timeout = peer.timeout();
         let seated = Some(Seat {
             peer,
             fd,
+            held: 0,
             queued: false,
             timer: None,
             awaits_writable: false,
@@ -451,6 +499,7 @@ impl<'a> SocketLoop<'a> {
         } else {
             self.seats.push(seated);
         }
+        self.set_timer(seat, timeout);
         Ok(())
     }
 
@@ -460,20 +509,39 @@ impl<'a> SocketLoop<'a> {
             return;
         };
         self.free.push(seat);
+        self.held -= closed.held;
         if let Some(timer) = closed.timer {
             self.timers.remove(&(timer, seat));
         }
         // A child process that is being started may have a copy of the descriptor.
         let fd = closed.fd.as_raw_fd();
         let _ = self.poll.registry().deregister(&mut SourceFd(&fd));
-        let peer = &mut closed.peer;
-        peer.connection.handle_end(&mut peer.output.bytes);
-        let ended = peer.close(&mut self.log);
-        if peer.connection.take_cancelled() {
+        let peer = &closed.peer;
+        if peer.has_stalled() {
+            let ms = self.server.limits().stall_ms_max;
+            self.log.line(&format!(
+                "a connection was closed: its reader took nothing for {ms} ms"
+            ));
+        }
+        let log = &mut self.log;
+        let mut ended = result;
+        let panicked = guard(|| {
+            let peer = &mut closed.peer;
+            peer.connection.handle_end(&mut peer.output.bytes);
+            let closed = peer.close(log);
+            ended = std::mem::replace(&mut ended, Ok(())).and(closed);
+        });
+        if closed.peer.connection.take_cancelled() {
             self.pool.drop_cancelled();
         }
-        if let Err(error) = result.and(ended) {
+        let dropped = guard(move || drop(closed));
+        if let Err(error) = ended {
             self.log.line(&format!("a connection failed: {error}"));
+        }
+        for message in [panicked.err(), dropped.err()].into_iter().flatten() {
+            self.log.line(&format!(
+                "a value panicked when it was dropped with its connection: {message}"
+            ));
         }
         // There is a descriptor again.
         self.accept_again = None;

@@ -20,7 +20,7 @@ use std::{
 use tightwire_codec::Ring;
 
 use super::{
-    memory::{Clock, serve},
+    memory::{Clock, serve_timed},
     pool::Pool,
 };
 use crate::{
@@ -156,16 +156,9 @@ impl<W: Write> Threads<W> {
 
     fn take(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let spare = self.ring.spare();
-            let count = spare.len().min(bytes.len());
-            spare[..count].copy_from_slice(&bytes[..count]);
-            self.ring.commit(count);
-            bytes = &bytes[count..];
+            self.ring.feed(&mut bytes);
             while let Some(line) = self.ring.next_line() {
-                let now = self.clock.now();
-                serve(&mut self.connection, now, line, &mut self.out);
-                let took = self.clock.monotonic().saturating_sub(now.monotonic);
-                self.connection.line_took(took);
+                serve_timed(&mut self.connection, &mut self.clock, line, &mut self.out);
                 self.submit_jobs();
             }
         }
@@ -177,8 +170,7 @@ impl<W: Write> Threads<W> {
     fn end(&mut self) {
         self.ended = Some(self.clock.monotonic());
         if let Some(line) = self.ring.last_line() {
-            let now = self.clock.now();
-            serve(&mut self.connection, now, line, &mut self.out);
+            serve_timed(&mut self.connection, &mut self.clock, line, &mut self.out);
         }
     }
 
@@ -199,8 +191,9 @@ impl<W: Write> Threads<W> {
             .poll_timeout()
             .is_some_and(|due| due <= now.monotonic)
         {
+            let before = self.clock.monotonic();
             self.connection.handle_timeout(now, &mut self.out);
-            let took = self.clock.monotonic().saturating_sub(now.monotonic);
+            let took = self.clock.monotonic().saturating_sub(before);
             self.connection.line_took(took);
         }
         if self.connection.take_cancelled() {
@@ -265,11 +258,12 @@ impl<W: Write> Threads<W> {
 mod tests {
     use std::{
         io::{BufRead, BufReader, PipeReader, PipeWriter, pipe},
+        sync::mpsc,
         thread::JoinHandle,
     };
 
     use super::*;
-    use crate::{Call, Limits, Reply, Server, Tool};
+    use crate::{Call, Finished, Hook, Limits, Reply, Server, Tool};
 
     /// A server on two pipes.
     struct Piped {
@@ -374,6 +368,34 @@ mod tests {
         let ids: Vec<bool> = rest.lines().map(|line| line.contains("\"now\"")).collect();
         assert_eq!(ids, [true, false], "{rest}");
         piped.server.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn hooks_are_told_of_the_last_line_too_and_how_long_it_took() {
+        struct Took(mpsc::Sender<Duration>);
+        impl Hook for Took {
+            fn after(&self, finished: &Finished<'_>) {
+                self.0.send(finished.took()).unwrap();
+            }
+        }
+        let (told, times) = mpsc::channel();
+        let server = Server::new("timed", "1")
+            .hook(Took(told))
+            .tool(Tool::new("now", |_: Call<'_>, reply: Reply<'_>| {
+                thread::sleep(Duration::from_millis(5));
+                reply.text("now");
+            }))
+            .freeze()
+            .unwrap();
+        let (input, mut sent) = pipe().unwrap();
+        let lines = line("now").repeat(2);
+        sent.write_all(lines.trim_end().as_bytes()).unwrap();
+        drop(sent);
+        serve_streams(server.connect(), input, io::sink(), |_| {}).unwrap();
+        drop(server);
+        let times: Vec<Duration> = times.iter().collect();
+        assert_eq!(times.len(), 2);
+        assert!(times.iter().all(|took| *took >= Duration::from_millis(5)));
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let event = received.recv_timeout(due.saturating_sub(start.elapsed()));
         let now = time(start);
         match event {
-            Ok(Event::Bytes(bytes)) => serve(&mut connection, &mut ring, now, &bytes, &mut out),
+            Ok(Event::Bytes(bytes)) => serve(&mut connection, &mut ring, start, &bytes, &mut out),
             Ok(Event::End) => {
                 connection.handle_end(&mut out);
                 has_ended = true;
@@ -68,7 +68,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             thread::spawn(|| job.run());
         }
         connection.handle_completions(now, &mut out);
+        let before = start.elapsed();
         connection.handle_timeout(now, &mut out);
+        connection.line_took(start.elapsed() - before);
+        while let Some(line) = connection.poll_log() {
+            eprintln!("{line}");
+        }
         io::stdout().write_all(&out)?;
         out.clear();
     }
@@ -80,21 +85,20 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn serve(
     connection: &mut ServerConnection,
     ring: &mut Ring,
-    now: Now,
+    start: Instant,
     mut bytes: &[u8],
     out: &mut Vec<u8>,
 ) {
     while !bytes.is_empty() {
-        let spare = ring.spare();
-        let count = spare.len().min(bytes.len());
-        spare[..count].copy_from_slice(&bytes[..count]);
-        ring.commit(count);
-        bytes = &bytes[count..];
+        ring.feed(&mut bytes);
         while let Some(line) = ring.next_line() {
+            let now = time(start);
             match line {
                 Ok(line) => connection.handle_line(now, line, out),
                 Err(error) => connection.handle_too_long(error, out),
             }
+            // Hooks learn of it, and a tool that took too long is named in the log.
+            connection.line_took(start.elapsed() - now.monotonic);
         }
     }
 }
