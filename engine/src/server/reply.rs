@@ -135,7 +135,7 @@ impl<'a> Answer<'a> {
             return;
         }
         write_error(self.out, Some(&self.call.id), self.call.version, error);
-        *self.outcome = Outcome::Answered(Ending::Error(error.code()));
+        *self.outcome = Outcome::Answered(Ending::Error(error.code_in(self.call.version)));
         self.done = true;
     }
 
@@ -151,7 +151,7 @@ impl<'a> Answer<'a> {
         match stop {
             Stop::Error(error) => {
                 write_error(self.out, Some(&self.call.id), self.call.version, &error);
-                *self.outcome = Outcome::Answered(Ending::Error(error.code()));
+                *self.outcome = Outcome::Answered(Ending::Error(error.code_in(self.call.version)));
             }
             Stop::Input(required)
                 if self.call.version.era() == Era::Legacy || self.call.completions.for_tasks =>
@@ -373,14 +373,18 @@ pub(crate) fn write_error(
         None => {}
     }
     writer.raw(b"\"error\":");
-    write_error_object(&mut writer, error);
+    write_error_object(&mut writer, error, version);
     writer.raw(b"}\n");
 }
 
 /// Writes the error alone.
-pub(crate) fn write_error_object(writer: &mut JsonWriter<'_>, error: &RpcError) {
+pub(crate) fn write_error_object(
+    writer: &mut JsonWriter<'_>,
+    error: &RpcError,
+    version: ProtocolVersion,
+) {
     writer.raw(b"{\"code\":");
-    writer.i64(error.code().into());
+    writer.i64(error.code_in(version).into());
     writer.raw(b",\"message\":");
     writer.string(error.message());
     if let Some(data) = error.data() {
