@@ -36,7 +36,8 @@ pub struct Job {
     registry: Arc<Registry>,
     target: Target,
     head: Head,
-    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…,"progress":…}` and the padding after it.
+    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…,"kept":…,"progress":…}`
+    /// and the padding after it.
     line: Vec<u8>,
     len: usize,
     ticket: Ticket,
@@ -167,7 +168,7 @@ impl Job {
             return;
         };
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
-        let outbox = Mutex::default();
+        let outbox = Mutex::new(Outbox::keeping(members));
         let (ticket, registry, target) = (self.ticket, self.registry, self.target);
         let way = Way::of(&ticket);
         let context = self.head.context(members, &registry, &outbox, &way);
@@ -196,7 +197,7 @@ impl Job {
             return;
         };
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
-        let outbox = Mutex::default();
+        let outbox = Mutex::new(Outbox::keeping(members));
         let (ticket, registry, target) = (self.ticket, self.registry, self.target);
         let Target::Tool(place) = target else {
             return;
@@ -491,11 +492,16 @@ fn write_request(writer: &mut JsonWriter<'_>, context: &Context<'_>) {
             write_object(writer, object);
         }
     }
-    if let Some(state) = given.state {
-        writer.raw(b",\"state\":");
-        writer.string(state);
+    // What a hook has kept or told before the handler runs.
+    let outbox = lock(context.outbox);
+    for (key, text) in [("state", given.state), ("kept", outbox.kept.as_deref())] {
+        if let Some(text) = text {
+            writer.raw(b",");
+            writer.key(key);
+            writer.string(text);
+        }
     }
-    if let Some(progress) = given.progress {
+    if let Some(progress) = outbox.progress.or(given.progress) {
         writer.raw(b",\"progress\":");
         writer.f64(progress);
     }
