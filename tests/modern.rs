@@ -88,6 +88,8 @@ fn metadata_that_is_missing_or_ill_typed_is_refused_by_its_full_key() {
         (PROGRESS_TOKEN, Some(json!(null))),
         (PROGRESS_TOKEN, Some(json!(true))),
         (PROGRESS_TOKEN, Some(json!(1.5))),
+        (PROGRESS_TOKEN, Some(json!(1.0))),
+        (PROGRESS_TOKEN, Some(json!(1e30))),
     ];
     let mut pair = Pair::new(server());
     for (key, value) in cases {
@@ -394,6 +396,10 @@ fn codes_that_are_forbidden_are_not_sent() {
         let answer = Pair::connect(&frozen).ask(&modern(1, "resources/read", params.clone()));
         let error = json!({ "code": sent, "message": "gone", "data": data });
         assert_eq!(answer["error"], error);
+        // The names of the one that the older ones lack.
+        if (-32022..=-32021).contains(&code) {
+            continue;
+        }
         let mut session = Pair::connect(&frozen);
         session.ask(&initialize("2025-11-25"));
         let answer = session.ask(&legacy(1, "resources/read", &params));
