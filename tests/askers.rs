@@ -232,3 +232,13 @@ fn where_no_question_may_be_the_answer_a_hook_cannot_ask() {
     let message = "only tools, prompts and resources can ask the client";
     assert_eq!(refused.message, message);
 }
+
+/// Where a state is bound to the arguments of a request, those of a resource are none.
+#[test]
+fn a_member_that_a_resource_has_no_use_for_changes_no_state() {
+    let mut server = Stepped::new(tools());
+    let params = json!({ "uri": "asked://blocking", "arguments": { "stray": 1 } });
+    let (keys, answer) = rounds(&mut server, "resources/read", &params);
+    assert_eq!(keys, ["name", "age"]);
+    assert!(answer.to_string().contains("my-name my-age"), "{answer}");
+}

@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use tightwire::{Call, Inputs, IntoReply, Reply, Sampling, Server, Tool};
 use tightwire_tests::{Pair, legacy, modern, modern_meta, server};
 
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
 /// A server with a tool that has a model go on from this message.
 fn asking(message: &Value) -> Server {
     let message = message.to_string();
@@ -28,6 +30,7 @@ fn asked(version: &str, message: &Value) -> Value {
         "protocolVersion": version, "capabilities": capabilities, "clientInfo": client
     });
     pair.ask(&legacy("init", "initialize", &params));
+    pair.send(INITIALIZED);
     pair.ask(&legacy(1, "tools/call", &json!({ "name": "ask" })))
 }
 
@@ -87,6 +90,7 @@ fn a_client_whose_models_have_no_tools_is_not_given_their_results() {
         "protocolVersion": "2025-11-25", "capabilities": { "sampling": {} }, "clientInfo": client
     });
     pair.ask(&legacy("init", "initialize", &params));
+    pair.send(INITIALIZED);
     let answer = pair.ask(&legacy(1, "tools/call", &json!({ "name": "ask" })));
     let said = "the client does not support sampling with tools";
     assert_eq!(answer["result"]["content"][0]["text"], said);

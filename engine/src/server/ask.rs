@@ -34,7 +34,7 @@ use crate::{
     model::input::{Input, Inputs, UrlElicitation},
     protocol::{
         capabilities::ClientCapabilities,
-        method::Method,
+        method::{INITIALIZED, Method},
         version::{Era, ProtocolVersion},
     },
 };
@@ -192,6 +192,12 @@ impl<'a> Context<'a> {
             return Ok(Answers::new(list));
         }
         self.check_askable(&missing)?;
+        // Specification: 2025-11-25, `basic/lifecycle`, Initialization.
+        if self.version.era() == Era::Legacy && !self.client.is_initialized() {
+            return Err(Ask {
+                message: format!("the client cannot be asked before it has sent `{INITIALIZED}`"),
+            });
+        }
         let required = InputRequired {
             state: if self.is_task() {
                 self.kept_state()

@@ -16,6 +16,7 @@ use super::{
     context::{Asked, Context, Outbox, Remote},
     executor::BoxFuture,
     handler::{Call, guard},
+    hook::Hooks,
     prompt::{GetPrompt, PromptReply},
     registry::Registry,
     reply::{Answer, Reply},
@@ -174,14 +175,8 @@ impl Job {
         let context = self.head.context(members, &registry, &outbox, &way);
         ticket.answer_from(Some(&outbox), |answer| {
             // Told before the answer is out, after which the process may end.
-            if let Err(message) = guard(|| {
-                let mut answer = Some(answer);
-                registry.hooks.around(&context, &mut || {
-                    if let Some(answer) = answer.take() {
-                        target.serve(&registry, &context, answer);
-                    }
-                });
-            }) {
+            let serve = || target.serve(&registry, &context, answer);
+            if let (_, Err(message)) = within_hooks(&registry.hooks, &context, serve) {
                 way.log(target, context.request.name, &message);
             }
         });
@@ -235,16 +230,22 @@ impl Job {
             if way.cancellation.is_cancelled() {
                 return Poll::Ready(Ok(None));
             }
-            let mut polled = Poll::Pending;
-            let result = guard(|| {
-                registry.hooks.around(&context, &mut || {
-                    let future = future.get_or_insert_with(|| handler(call));
-                    polled = future.as_mut().poll(task);
-                });
+            let (polled, result) = within_hooks(&registry.hooks, &context, || {
+                let future = future.get_or_insert_with(|| handler(call));
+                future.as_mut().poll(task)
             });
-            match result {
-                Err(message) => Poll::Ready(Err(message)),
-                Ok(()) => polled.map(|answer| Ok(Some(answer))),
+            match (polled, result) {
+                (Some(Poll::Ready(answer)), result) => {
+                    // It is done: a hook that panics after it changes nothing.
+                    if let Err(message) = result {
+                        way.log(target, context.request.name, &message);
+                    }
+                    Poll::Ready(Ok(Some(answer)))
+                }
+                (_, Err(message)) => Poll::Ready(Err(message)),
+                (Some(Poll::Pending), Ok(())) => Poll::Pending,
+                // A hook did not call it: nothing would wake it any more.
+                (None, Ok(())) => Poll::Ready(Ok(None)),
             }
         })
         .await;
@@ -252,6 +253,7 @@ impl Job {
         let _ = guard(|| drop(future.take()));
         let name = context.request.name;
         match outcome {
+            // Cancelled; or not called, and the ticket says so.
             Ok(None) => {}
             Ok(Some(answer)) => ticket.answer_from(Some(&outbox), |reply| {
                 if let Err(message) = guard(|| answer(Reply::new(reply))) {
@@ -346,6 +348,25 @@ impl Way {
             kind: CompletionKind::Log(panicked(target, name, message)),
         });
     }
+}
+
+/// Runs a handler once within the hooks: what it gives if they call it, and whether that panicked.
+fn within_hooks<T>(
+    hooks: &Hooks,
+    context: &Context<'_>,
+    handler: impl FnOnce() -> T,
+) -> (Option<T>, Result<(), String>) {
+    let mut given = None;
+    let result = guard(|| {
+        // Dropped in here: what it holds of the answer is to know of a panic.
+        let mut handler = Some(handler);
+        hooks.around(context, &mut || {
+            if let Some(handler) = handler.take() {
+                given = Some(handler());
+            }
+        });
+    });
+    (given, result)
 }
 
 /// How long a call may take, where that is its tool's own to say.

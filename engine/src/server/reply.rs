@@ -23,6 +23,7 @@ use tightwire_codec::{ErrorCode, Id, JsonWriter, Verbatim};
 use super::{
     ask::{InputRequired, Stop},
     context::Outbox,
+    handler::guard,
     hook::Ending,
     output::OutputSchema,
     registry::Registry,
@@ -37,7 +38,28 @@ use crate::{
 };
 
 /// What to do when the delay of [`Reply::after`] is over.
-pub(crate) type Continuation = Box<dyn FnOnce(Reply<'_>) + Send>;
+///
+/// Wherever it is dropped instead, since nobody waits for it any more, a panic in that is its own.
+pub(crate) struct Continuation(Option<Box<dyn FnOnce(Reply<'_>) + Send>>);
+
+impl Continuation {
+    fn new(then: impl FnOnce(Reply<'_>) + Send + 'static) -> Self {
+        Self(Some(Box::new(then)))
+    }
+
+    pub(crate) fn call(mut self, reply: Reply<'_>) {
+        if let Some(then) = self.0.take() {
+            then(reply);
+        }
+    }
+}
+
+impl Drop for Continuation {
+    fn drop(&mut self) {
+        let then = self.0.take();
+        let _ = guard(|| drop(then));
+    }
+}
 
 /// What became of a reply.
 pub(crate) enum Outcome {
@@ -298,10 +320,10 @@ impl<'a> Reply<'a> {
     /// ```
     pub fn after(self, delay: Duration, then: impl FnOnce(Reply<'_>) + Send + 'static) {
         match self.output.cloned() {
-            None => self.answer.after(delay, Box::new(then)),
+            None => self.answer.after(delay, Continuation::new(then)),
             Some(output) => self.answer.after(
                 delay,
-                Box::new(move |reply: Reply<'_>| then(reply.checked(Some(&output)))),
+                Continuation::new(move |reply| then(reply.checked(Some(&output)))),
             ),
         }
     }

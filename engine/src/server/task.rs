@@ -348,7 +348,7 @@ impl Core {
             self.ran = Some(Ran::Delayed);
             let ticket = self.task_ticket(tasks, serial, version, cancellation);
             ticket.answer_from(None, |answer| {
-                if let Err(message) = guard(|| then(Reply::new(answer))) {
+                if let Err(message) = guard(|| then.call(Reply::new(answer))) {
                     self.log
                         .push(&format!("a delayed answer panicked: {message}"));
                 }
