@@ -13,6 +13,8 @@ use tightwire_tests::{
     server, text,
 };
 
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
 const META: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Asks for a name, and then for a color, keeping a count of the rounds.
@@ -122,6 +124,7 @@ fn session(server: Server, version: &str) -> Pair {
         "protocolVersion": version, "capabilities": capabilities, "clientInfo": client
     });
     pair.ask(&legacy("init", "initialize", &params));
+    pair.send(INITIALIZED);
     pair
 }
 
@@ -556,6 +559,7 @@ fn in_a_session_a_client_that_does_not_answer_is_waited_for_only_so_long() {
         "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client
     });
     stepped.send(&legacy("init", "initialize", &params));
+    stepped.send(INITIALIZED);
     stepped.send(&legacy(1, "tools/call", &json!({ "name": "greet" })));
     assert_eq!(stepped.due_in_ms(), Some(500));
     let told = stepped.pass_ms(500);

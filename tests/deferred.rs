@@ -327,6 +327,42 @@ fn abort_cancels_all_that_is_unanswered() {
 }
 
 #[test]
+fn a_connection_that_is_dropped_cancels_all_that_is_unanswered() {
+    let held = Held::default();
+    let mut pair = with(held.tool());
+    pair.send(&ask(1, "hold"));
+    drop(pair);
+    assert!(held.next().is_cancelled());
+}
+
+/// Specification: `basic/patterns/cancellation`, Error Handling: reasons should be logged.
+#[test]
+fn the_reason_of_a_cancellation_is_logged() {
+    let held = Held::default();
+    let mut pair = with(held.tool());
+    for (reason, log) in [
+        (
+            json!("too\nslow"),
+            Some("request `7` was cancelled: `too slow`"),
+        ),
+        (json!(null), None),
+        (json!(5), None),
+    ] {
+        pair.send(&ask(7, "hold"));
+        let params = json!({ "requestId": 7, "reason": reason });
+        let line = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params
+        });
+        pair.send(&line.to_string());
+        assert!(held.next().is_cancelled());
+        assert_eq!(pair.log(), Vec::from_iter(log));
+        // Of what is not in flight nothing is told.
+        pair.send(&line.to_string());
+        assert_eq!(pair.log(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_blocking_tool_gets_a_copy_of_what_was_sent() {
     let show = tool("show", |call, reply| {
         let said = call

@@ -17,6 +17,8 @@ use tightwire_tests::{
     Pair, Revision, legacy, legacy_result, modern, modern_meta, refusal, server, text,
 };
 
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
 fn page(id: &str) -> UrlElicitation {
     UrlElicitation::new("Sign in", "https://example.com/connect").id(id)
 }
@@ -89,6 +91,7 @@ fn opened(mut pair: Pair, version: &str, elicitation: &Value) -> Pair {
         "clientInfo": client,
     });
     pair.ask(&legacy("init", "initialize", &params));
+    pair.send(INITIALIZED);
     pair
 }
 

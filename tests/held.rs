@@ -135,6 +135,58 @@ fn a_continuation_that_panics_when_it_is_dropped_harms_nothing() {
     stepped.connection().abort(Now::default(), &mut Vec::new());
 }
 
+/// In the mailbox, taken out of it, or with a cancellation that never came.
+#[test]
+fn what_a_handler_leaves_elsewhere_may_panic_when_it_is_dropped() {
+    let lay = |reply: Reply<'_>| {
+        let bomb = Bomb;
+        reply.after(Duration::from_secs(900), move |reply| {
+            std::mem::forget(bomb);
+            reply.text("defused");
+        });
+    };
+    let mine = Tool::new("mine", move |_: Call<'_>, reply: Reply<'_>| {
+        let ticket = reply.defer();
+        let bomb = Bomb;
+        ticket
+            .cancellation()
+            .on_cancel(move || std::mem::forget(bomb));
+        ticket.answer(lay);
+    });
+    let quick = Tool::new("quick", |_: Call<'_>, reply: Reply<'_>| {
+        let ticket = reply.defer();
+        let bomb = Bomb;
+        ticket
+            .cancellation()
+            .on_cancel(move || std::mem::forget(bomb));
+        ticket.answer(|reply| reply.text("done"));
+    });
+    let limits = Limits {
+        output_bytes_max: 0,
+        ..Limits::default()
+    };
+    let frozen = server()
+        .tool(mine)
+        .tool(quick)
+        .limits(limits)
+        .freeze()
+        .unwrap();
+    let call = |id: u64, tool: &str| modern(id, "tools/call", json!({ "name": tool }));
+    // Not taken out of the mailbox, and cancelled.
+    let mut stepped = Stepped::connect(&frozen);
+    stepped.send(&call(1, "mine"));
+    drop(stepped);
+    let mut stepped = Stepped::connect(&frozen);
+    stepped.send(&call(1, "mine"));
+    stepped.send(&cancelled(1));
+    assert_eq!(stepped.completed(), Vec::<Value>::new());
+    // Taken out of it, with no room for the answer before it.
+    stepped.send(&call(2, "quick"));
+    stepped.send(&call(3, "mine"));
+    assert_eq!(stepped.completed()[0]["id"], 2);
+    drop(stepped);
+}
+
 #[test]
 fn whatever_held_the_loop_is_named() {
     let limits = Limits {
@@ -183,5 +235,29 @@ fn blocking_calls_have_so_many_threads_and_places_to_wait() {
     // The threads are free again, and so are the places.
     let answer = script.ask(&call("last", "hold_blocking", &json!({ "ms": 1 })));
     assert_eq!(answer["id"], "last");
+    assert_eq!(script.finish().status.code(), Some(0));
+}
+
+#[test]
+fn a_call_takes_the_place_of_one_that_was_cancelled_in_the_same_read() {
+    let mut script = Script::start(FAULTY);
+    let limits = Limits::default();
+    let room = limits.pool_threads_max + limits.pool_queue_max;
+    for id in 0..room {
+        script.send(&call(id, "wait", &json!({})));
+    }
+    // All of them on one line's way: the call comes before anybody looks for what was cancelled.
+    let mut lines = String::new();
+    for id in limits.pool_threads_max..room {
+        lines += &format!("{}\n", cancelled(id));
+    }
+    lines += &format!("{}\n", call("next", "hold_blocking", &json!({ "ms": 1 })));
+    script.send_bytes(lines.as_bytes());
+    for id in 0..limits.pool_threads_max {
+        script.send(&cancelled(id));
+    }
+    let answer = script.receive();
+    assert_eq!(answer["id"], "next");
+    assert_eq!(answer.get("error"), None, "{answer}");
     assert_eq!(script.finish().status.code(), Some(0));
 }

@@ -7,12 +7,14 @@ use std::{
 
 use serde_json::json;
 use tightwire::{
-    Call, Context, Finished, Hook, Inputs, Memory, Metrics, Now, Prompt, Reply, RpcError, Server,
-    Tool,
+    AsyncAnswer, Call, Context, Finished, Hook, Inputs, IntoReply, Limits, Memory, Metrics, Now,
+    Prompt, Reply, RpcError, Server, Tool,
 };
 use tightwire_tests::{
     Pair, Stepped, call, cancelled, legacy, modern, modern_result, refusal, server, text,
 };
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// Notes all it sees.
 #[derive(Clone, Default)]
@@ -332,6 +334,7 @@ fn in_a_session_a_call_that_fails_on_its_client_is_told_of_once_as_it_ended() {
         "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client
     });
     stepped.send(&legacy("init", "initialize", &params));
+    stepped.send(INITIALIZED);
     let mut ended = |line: &str, late: bool| {
         let asked = stepped.send(line).remove(0);
         notes.take();
@@ -356,4 +359,136 @@ fn in_a_session_a_call_that_fails_on_its_client_is_told_of_once_as_it_ended() {
         ended(&prompt, true),
         ["prompts/get asks Error(-32603) 600s"]
     );
+}
+
+/// All rounds of a session's call are one request, which began when it came.
+#[test]
+fn in_a_session_the_time_of_a_call_that_asks_counts_from_its_request() {
+    let notes = Notes::default();
+    let asks = |call: Call<'_>, reply: Reply<'_>| {
+        let context = call.context();
+        let first = context.ask(Inputs::new().roots("first"));
+        let second = first.and_then(|_| context.ask(Inputs::new().roots("second")));
+        second.map(|_| "asked").reply(reply);
+    };
+    let tools = tools()
+        .tool(Tool::new("twice", asks))
+        .tool(Tool::new("twice-blocking", asks).blocking());
+    let limits = Limits {
+        ask_ms_max: 1_000,
+        ..Limits::default()
+    };
+    let mut stepped = Stepped::new(tools.hook(notes.clone()).limits(limits));
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": { "roots": {} },
+        "clientInfo": { "name": "tests", "version": "1" }
+    });
+    stepped.send(&legacy("init", "initialize", &params));
+    stepped.send(INITIALIZED);
+    for tool in ["twice", "twice-blocking"] {
+        for late in [false, true] {
+            let mut line = legacy(1, "tools/call", &json!({ "name": tool }));
+            for round in 0..3 {
+                let mut told = stepped.send(&line);
+                while let Some(job) = stepped.connection().poll_job() {
+                    job.run();
+                }
+                told.extend(stepped.completed());
+                stepped.connection().line_took(Duration::ZERO);
+                if late && round == 1 {
+                    stepped.pass_ms(1_000);
+                    break;
+                }
+                let asked = told.pop().expect("a message");
+                let roots = json!({ "roots": [] });
+                line = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots }).to_string();
+                if round < 2 {
+                    stepped.pass_ms(700);
+                }
+            }
+            let ended = if late {
+                "ToolError 1.7s"
+            } else {
+                "Result 1.4s"
+            };
+            let told = notes.take().pop().expect("it was told");
+            assert_eq!(told, format!("tools/call {tool} {ended}"));
+        }
+    }
+}
+
+/// A hook does not call the handler, calls it again, or panics before or after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Careless {
+    Skips,
+    CallsTwice,
+    PanicsBefore,
+    PanicsAfter,
+}
+
+impl Hook for Careless {
+    fn around(&self, _: &Context<'_>, handler: &mut dyn FnMut()) {
+        match self {
+            Self::Skips => {}
+            Self::CallsTwice => {
+                handler();
+                handler();
+            }
+            Self::PanicsBefore => panic!("on purpose"),
+            Self::PanicsAfter => {
+                handler();
+                panic!("on purpose");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_careless_hook_does_to_a_handler_is_the_same_wherever_that_runs() {
+    let handler = |_: Call<'_>, reply: Reply<'_>| reply.text("done");
+    for hook in [
+        Careless::Skips,
+        Careless::CallsTwice,
+        Careless::PanicsBefore,
+        Careless::PanicsAfter,
+    ] {
+        let asynchronous = Tool::asynchronous("async", |_: Call<'_>| {
+            Box::pin(async {
+                let answer: AsyncAnswer = Box::new(|reply: Reply<'_>| reply.text("done"));
+                answer
+            })
+        });
+        let tools = server()
+            .tool(Tool::new("inline", handler))
+            .tool(Tool::new("blocking", handler).blocking())
+            .tool(asynchronous)
+            .executor(|mut future| {
+                let mut task = std::task::Context::from_waker(std::task::Waker::noop());
+                let _ = future.as_mut().poll(&mut task);
+                // One that waits now waits for ever.
+            });
+        let mut stepped = Stepped::new(tools.hook(hook));
+        for tool in ["inline", "blocking", "async"] {
+            let mut answers = stepped.send(&call(1, tool, &json!({})));
+            if let Some(job) = stepped.connection().poll_job() {
+                job.run();
+            }
+            answers.extend(stepped.completed());
+            assert_eq!(answers.len(), 1, "{hook:?} {tool}: {answers:?}");
+            let why = match hook {
+                Careless::Skips => "the handler gave no answer",
+                Careless::PanicsBefore => "the handler panicked",
+                Careless::CallsTwice | Careless::PanicsAfter => {
+                    assert_eq!(answers[0], modern_result(1, text("done")), "{tool}");
+                    continue;
+                }
+            };
+            let refused = refusal(&answers[0]);
+            assert_eq!(refused.head(), (Some(json!(1)), -32603));
+            assert_eq!(refused.message, why, "{hook:?} {tool}");
+        }
+        let panics = std::iter::from_fn(|| stepped.connection().poll_log()).count();
+        let is_panicking = matches!(hook, Careless::PanicsBefore | Careless::PanicsAfter);
+        assert_eq!(panics, if is_panicking { 3 } else { 0 }, "{hook:?}");
+    }
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod ask;
+mod askers;
 mod batches;
 mod blocked;
 mod changes;

@@ -6,9 +6,9 @@
 //! `server/discover`.
 
 use serde_json::{Value, json};
-use tightwire::Server;
+use tightwire::{Resource, RpcError, Server};
 use tightwire_tests::{
-    Pair, call, legacy, modern, modern_meta, modern_result, refusal, server, text,
+    Pair, call, initialize, legacy, modern, modern_meta, modern_result, refusal, server, text,
 };
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -88,6 +88,8 @@ fn metadata_that_is_missing_or_ill_typed_is_refused_by_its_full_key() {
         (PROGRESS_TOKEN, Some(json!(null))),
         (PROGRESS_TOKEN, Some(json!(true))),
         (PROGRESS_TOKEN, Some(json!(1.5))),
+        (PROGRESS_TOKEN, Some(json!(1.0))),
+        (PROGRESS_TOKEN, Some(json!(1e30))),
     ];
     let mut pair = Pair::new(server());
     for (key, value) in cases {
@@ -360,5 +362,47 @@ fn params_and_meta_must_be_objects() {
             assert_eq!(meta.head(), (Some(json!(1)), -32602), "{line}");
             assert!(meta.message.contains("_meta must be an object"), "{line}");
         }
+    }
+}
+
+/// Specification: 2026-07-28, `basic/index`, Error Codes: implementations must not emit -32002 and
+/// -32042, nor what is reserved and not defined.
+#[test]
+fn codes_that_are_forbidden_are_not_sent() {
+    let codes = [
+        (RpcError::RESOURCE_NOT_FOUND, -32602),
+        (RpcError::URL_ELICITATION_REQUIRED, -32603),
+        (-32020, -32020),
+        (-32021, -32021),
+        (-32022, -32022),
+        (-32023, -32603),
+        (-32099, -32603),
+        (-32100, -32100),
+        (-32019, -32019),
+        (-32603, -32603),
+        (7, 7),
+    ];
+    // All that the schema wants with one of them.
+    let data = json!({
+        "elicitations": [], "requiredCapabilities": {}, "supported": [], "requested": "x"
+    });
+    for (code, sent) in codes {
+        let json = data.to_string();
+        let resource = Resource::new("gone://", "gone", move |_, reply| {
+            reply.protocol_error(&RpcError::new(code, "gone").with_data(&json));
+        });
+        let frozen = server().resource(resource).freeze().unwrap();
+        let params = json!({ "uri": "gone://" });
+        let answer = Pair::connect(&frozen).ask(&modern(1, "resources/read", params.clone()));
+        let error = json!({ "code": sent, "message": "gone", "data": data });
+        assert_eq!(answer["error"], error);
+        // The names of the one that the older ones lack.
+        if (-32022..=-32021).contains(&code) {
+            continue;
+        }
+        let mut session = Pair::connect(&frozen);
+        session.ask(&initialize("2025-11-25"));
+        let answer = session.ask(&legacy(1, "resources/read", &params));
+        assert_eq!(answer["error"]["code"], code);
     }
 }

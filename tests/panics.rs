@@ -102,6 +102,24 @@ fn a_forgotten_reply_is_answered_for_off_the_loop_too() {
     }
 }
 
+/// What is told before the answer is not taken for one.
+#[test]
+fn a_forgotten_reply_is_answered_for_after_what_was_told() {
+    let chatty = tool("chatty", |call, reply| {
+        call.context().progress(1.0, None, None);
+        std::mem::forget(reply);
+    });
+    let mut pair = Pair::new(server().tool(chatty));
+    let mut meta = tightwire_tests::modern_meta();
+    meta["progressToken"] = json!("t");
+    let params = json!({ "name": "chatty", "_meta": meta });
+    let answers = pair.send(&modern(1, "tools/call", params));
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert_eq!(answers[0]["method"], "notifications/progress");
+    assert_eq!(refusal(&answers[1]).head(), (Some(json!(1)), -32603));
+    lives(&mut pair);
+}
+
 /// What panics while it is displayed, after it wrote something.
 struct Bomb;
 

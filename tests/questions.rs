@@ -10,6 +10,8 @@ use tightwire_tests::{
     Pair, Stepped, batch, legacy, legacy_result, modern, modern_meta, server, text,
 };
 
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
 /// The `initialize` request of a client that can do this.
 fn opening(version: &str, capabilities: &Value) -> String {
     let client = json!({ "name": "tests", "version": "1" });
@@ -35,6 +37,7 @@ fn in_a_batch_questions_go_out_at_once_and_the_answer_with_the_rest() {
     });
     let mut pair = Pair::new(server().tool(sampling));
     pair.ask(&opening("2025-03-26", &json!({ "sampling": {} })));
+    pair.send(INITIALIZED);
     let lines = [
         legacy(1, "tools/call", &json!({ "name": "sample" })),
         legacy(2, "ping", &json!({})),
@@ -68,6 +71,7 @@ fn in_a_session_an_elicitation_by_url_has_an_id_of_its_own() {
         let mut pair = Pair::connect(&frozen);
         let by_url = json!({ "elicitation": { "url": {} } });
         pair.ask(&opening("2025-11-25", &by_url));
+        pair.send(INITIALIZED);
         let asked = pair.send(&legacy(1, "tools/call", &json!({ "name": "open" })));
         for (asked, message) in asked.iter().zip(["Sign in", "Pay"]) {
             assert_eq!(asked["params"]["mode"], "url");
@@ -111,6 +115,7 @@ fn in_a_session_progress_goes_on_growing_after_a_question() {
         .tool(Tool::new("steps-blocking", handler).blocking());
     let mut stepped = Stepped::new(tools);
     stepped.send(&opening("2025-11-25", &json!({ "roots": {} })));
+    stepped.send(INITIALIZED);
     for tool in ["steps", "steps-blocking"] {
         let params = json!({ "name": tool, "_meta": { "progressToken": 7 } });
         let mut lines = vec![legacy(tool, "tools/call", &params)];
@@ -140,20 +145,29 @@ fn in_a_session_progress_goes_on_growing_after_a_question() {
     }
 }
 
-/// A tool on the pool that asks for the roots, and counts them.
-fn counting() -> Server {
+/// A tool that asks for the roots, and counts them.
+fn count() -> Tool {
     let count = |context: &Context<'_>| {
         let answers = context.ask(Inputs::new().roots("roots"))?;
         Ok::<_, Ask>(answers.roots("roots").count().to_string())
     };
-    let tool = Tool::new("count", move |call: Call<'_>, reply: Reply<'_>| {
+    Tool::new("count", move |call: Call<'_>, reply: Reply<'_>| {
         count(call.context()).reply(reply);
-    });
-    server().tool(tool.blocking())
+    })
+}
+
+fn counting_inline() -> Server {
+    server().tool(count())
+}
+
+/// The same on the pool.
+fn counting() -> Server {
+    server().tool(count().blocking())
 }
 
 fn counted_in_a_batch(stepped: &mut Stepped) -> Vec<Value> {
     stepped.send(&opening("2025-03-26", &json!({ "roots": {} })));
+    stepped.send(INITIALIZED);
     let lines = [
         legacy(1, "tools/call", &json!({ "name": "count" })),
         legacy(2, "ping", &json!({})),
@@ -204,4 +218,44 @@ fn in_a_batch_a_question_for_which_there_is_no_room_fails_its_call_alone() {
     assert_eq!(told[0][0], legacy_result(2, &json!({})));
     assert_eq!(told[0][1]["id"], 1);
     assert_eq!(told[0][1]["result"]["isError"], true);
+}
+
+/// The ids of questions can be guessed.
+#[test]
+fn in_a_batch_a_call_is_answered_whose_question_the_same_batch_answers() {
+    let mut stepped = Stepped::new(counting_inline());
+    stepped.send(&opening("2025-03-26", &json!({ "roots": {} })));
+    stepped.send(INITIALIZED);
+    let call = legacy(1, "tools/call", &json!({ "name": "count" }));
+    for (id, guess_first) in [(1, false), (2, true)] {
+        let guessed = answer(&json!(id), &json!({ "roots": [{ "uri": "file:///a" }] }));
+        let lines = if guess_first {
+            [&*guessed, &*call]
+        } else {
+            [&*call, &*guessed]
+        };
+        let told = stepped.send(&batch(&lines));
+        let last = told.last().expect("an answer").clone();
+        assert_eq!(last, json!([legacy_result(1, &text("1"))]));
+        assert_eq!(stepped.connection().in_flight(), 0);
+    }
+}
+
+/// Specification: 2025-11-25, `basic/lifecycle`, Initialization: no requests but pings before
+/// `notifications/initialized`.
+#[test]
+fn a_client_that_is_not_initialized_is_not_asked() {
+    let call = legacy(1, "tools/call", &json!({ "name": "count" }));
+    let refused = "the client cannot be asked before it has sent `notifications/initialized`";
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut pair = Pair::new(counting_inline());
+        // What comes before the handshake opens nothing.
+        assert!(pair.send(INITIALIZED).is_empty());
+        pair.ask(&opening(version, &json!({ "roots": {} })));
+        let answer = pair.ask(&call);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert_eq!(answer["result"]["content"][0]["text"], refused);
+        assert!(pair.send(INITIALIZED).is_empty());
+        assert_eq!(pair.ask(&call)["method"], "roots/list");
+    }
 }

@@ -4,7 +4,9 @@
 
 use serde_json::{Value, json};
 use tightwire::{Call, Inputs, IntoReply, Reply, Sampling, Server, Tool};
-use tightwire_tests::{Pair, legacy, server};
+use tightwire_tests::{Pair, legacy, modern, modern_meta, server};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// A server with a tool that has a model go on from this message.
 fn asking(message: &Value) -> Server {
@@ -28,6 +30,7 @@ fn asked(version: &str, message: &Value) -> Value {
         "protocolVersion": version, "capabilities": capabilities, "clientInfo": client
     });
     pair.ask(&legacy("init", "initialize", &params));
+    pair.send(INITIALIZED);
     pair.ask(&legacy(1, "tools/call", &json!({ "name": "ask" })))
 }
 
@@ -87,7 +90,35 @@ fn a_client_whose_models_have_no_tools_is_not_given_their_results() {
         "protocolVersion": "2025-11-25", "capabilities": { "sampling": {} }, "clientInfo": client
     });
     pair.ask(&legacy("init", "initialize", &params));
+    pair.send(INITIALIZED);
     let answer = pair.ask(&legacy(1, "tools/call", &json!({ "name": "ask" })));
     let said = "the client does not support sampling with tools";
     assert_eq!(answer["result"]["content"][0]["text"], said);
+}
+
+/// What is written is JSON, whatever an author gave for it.
+#[test]
+fn what_is_no_json_object_is_not_sent() {
+    let setters: [(fn(Sampling) -> Sampling, &str); 3] = [
+        (|it| it.message_json("{oops"), "a message"),
+        (|it| it.metadata("oops"), "the metadata"),
+        (|it| it.tool_json("1"), "a tool"),
+    ];
+    for (set, what) in setters {
+        let tool = Tool::new("ask", move |call: Call<'_>, reply: Reply<'_>| {
+            let sampling = set(Sampling::new(9).user("First."));
+            let asked = call.context().ask(Inputs::new().sample("it", sampling));
+            asked.map(|_| "answered").reply(reply);
+        });
+        let mut pair = Pair::new(server().tool(tool));
+        let mut meta = modern_meta();
+        let capabilities = json!({ "sampling": { "tools": {} } });
+        meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        let params = json!({ "name": "ask", "_meta": meta });
+        let answer = pair.ask(&modern(1, "tools/call", params));
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let start = format!("the client cannot be asked for `it`: {what} is not a JSON object: ");
+        assert!(said.starts_with(&start), "{said}");
+    }
 }

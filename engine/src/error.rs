@@ -5,6 +5,11 @@ use std::{borrow::Cow, fmt, io};
 
 use tightwire_codec::{ErrorCode, JsonWriter};
 
+use crate::{
+    json::with_root,
+    protocol::version::{Era, ProtocolVersion},
+};
+
 /// What goes wrong around a server: in its definition, or in the world it runs in.
 ///
 /// Its `Debug` is its `Display`, since that is what a `main` that returns it prints.
@@ -180,6 +185,11 @@ impl RpcError {
 
     /// An error of this code. Codes for an application's own purposes lie outside of -32768 to
     /// -32000.
+    ///
+    /// Those that 2026-07-28 forbids are not sent there: -32002 becomes -32602, and what is within
+    /// -32099 to -32020 and not defined by it, as -32042 is not, becomes -32603.
+    ///
+    /// Specification: 2026-07-28, `basic/index`, Error Codes.
     #[must_use]
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -228,10 +238,19 @@ impl RpcError {
             .with_data(String::from_utf8_lossy(&data))
     }
 
-    /// Adds `data`, which must be one JSON value.
+    /// Adds `data`: one JSON value, nested no deeper than 128 levels. A text that is none is sent as
+    /// a string.
     #[must_use]
     pub fn with_data(mut self, json: impl Into<String>) -> Self {
-        self.data = Some(one_line(json.into()));
+        let json = one_line(json.into());
+        self.data = Some(match with_root(&json, |_| Ok(())) {
+            Ok(()) => json,
+            Err(_) => {
+                let mut string = Vec::new();
+                JsonWriter::new(&mut string).string(&json);
+                String::from_utf8_lossy(&string).into_owned()
+            }
+        });
         self
     }
 
@@ -239,6 +258,21 @@ impl RpcError {
     #[must_use]
     pub fn code(&self) -> i32 {
         self.code
+    }
+
+    /// The code that it is sent with in a revision.
+    pub(crate) fn code_in(&self, version: ProtocolVersion) -> i32 {
+        /// What is the specification's alone to define.
+        const RESERVED: std::ops::RangeInclusive<i32> = -32099..=-32020;
+        /// What it defines: `HeaderMismatch`, and the two that have names here.
+        const DEFINED: std::ops::RangeInclusive<i32> = -32022..=-32020;
+        match (version.era(), self.code) {
+            (Era::Modern, Self::RESOURCE_NOT_FOUND) => ErrorCode::InvalidParams.as_i32(),
+            (Era::Modern, code) if RESERVED.contains(&code) && !DEFINED.contains(&code) => {
+                ErrorCode::InternalError.as_i32()
+            }
+            (_, code) => code,
+        }
     }
 
     /// The message.
@@ -282,6 +316,22 @@ mod tests {
             name: "add".to_owned(),
         };
         assert_eq!(format!("{error:?}"), "there are two tools named `add`");
+    }
+
+    #[test]
+    fn data_is_json_whatever_was_given() {
+        for (given, data) in [
+            ("{\"a\":[1,\n2]}", "{\"a\":[1, 2]}"),
+            ("1e3", "1e3"),
+            ("oops", "\"oops\""),
+            ("{\"a\":", "\"{\\\"a\\\":\""),
+            ("1 2", "\"1 2\""),
+            ("", "\"\""),
+            ("\"\u{1}\"", "\"\\\"\\u0001\\\"\""),
+        ] {
+            let error = RpcError::internal("no").with_data(given);
+            assert_eq!(error.data(), Some(data), "{given}");
+        }
     }
 
     #[test]

@@ -217,9 +217,12 @@ impl Field {
     }
 
     /// Sets the number that stands there at first: of a number. It is written as it is, also for a
-    /// field of another kind, to which it is no answer.
+    /// field of another kind, to which it is no answer. Infinity and NaN, which JSON lacks, set none.
     #[must_use]
     pub fn default_number(self, number: f64) -> Self {
+        if !number.is_finite() {
+            return self;
+        }
         self.default_json(|writer| write_number(writer, number))
     }
 
@@ -243,20 +246,22 @@ impl Field {
         })
     }
 
-    /// Sets the least value of a number. On a field of another kind it is left out.
+    /// Sets the least value of a number. On a field of another kind it is left out; infinity and NaN
+    /// bound nothing.
     #[must_use]
     pub fn minimum(mut self, value: f64) -> Self {
         if let FieldKind::Number { minimum, .. } = &mut self.kind {
-            *minimum = Some(value);
+            *minimum = Some(value).filter(|value| value.is_finite());
         }
         self
     }
 
-    /// Sets the greatest value of a number. On a field of another kind it is left out.
+    /// Sets the greatest value of a number. On a field of another kind it is left out; infinity and
+    /// NaN bound nothing.
     #[must_use]
     pub fn maximum(mut self, value: f64) -> Self {
         if let FieldKind::Number { maximum, .. } = &mut self.kind {
-            *maximum = Some(value);
+            *maximum = Some(value).filter(|value| value.is_finite());
         }
         self
     }
@@ -473,6 +478,18 @@ mod tests {
         let mut bytes = Vec::new();
         field.write(&mut JsonWriter::new(&mut bytes), version);
         String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_bound_that_is_no_number_is_none() {
+        let field = Field::number()
+            .minimum(f64::NAN)
+            .maximum(f64::INFINITY)
+            .default_number(f64::NEG_INFINITY);
+        assert_eq!(
+            written(&field, ProtocolVersion::LATEST),
+            r#"{"type":"number"}"#
+        );
     }
 
     #[test]

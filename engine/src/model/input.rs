@@ -244,6 +244,14 @@ impl Input {
         }
     }
 
+    /// Why it cannot be sent in any revision.
+    pub(crate) fn problem(&self) -> Option<&str> {
+        match self {
+            Self::Sampling(sampling) => sampling.problem(),
+            Self::Form(_) | Self::Url(_) | Self::Roots => None,
+        }
+    }
+
     /// The id that 2025-11-25 wants an elicitation by URL to have.
     pub(crate) fn identify(&mut self, new_id: impl FnOnce() -> String) -> Option<&str> {
         match self {

@@ -21,6 +21,8 @@ pub struct Sampling {
     metadata: Option<String>,
     tools: Vec<String>,
     tool_choice: Option<ToolChoice>,
+    /// Of the JSON that was given for it.
+    problem: Option<String>,
 }
 
 /// A message of the conversation that the model goes on with.
@@ -72,6 +74,7 @@ impl Sampling {
             metadata: None,
             tools: Vec::new(),
             tool_choice: None,
+            problem: None,
         }
     }
 
@@ -88,7 +91,8 @@ impl Sampling {
     }
 
     /// Adds a message with any content: a `SamplingMessage` of the specification, in JSON. This is
-    /// how results of tools are given back.
+    /// how results of tools are given back. What is no JSON object is refused by
+    /// [`Context::ask`](crate::Context::ask).
     ///
     /// Before 2025-11-25 a message has one content. There, one of several becomes as many messages
     /// of the same role, one after the other; and what that revision's models cannot be given is
@@ -96,7 +100,8 @@ impl Sampling {
     /// before 2025-03-26 audio.
     #[must_use]
     pub fn message_json(mut self, json: impl Into<String>) -> Self {
-        self.messages.push(Message::new(one_line(json.into())));
+        let json = self.checked("a message", json.into());
+        self.messages.push(Message::new(json));
         self
     }
 
@@ -155,18 +160,20 @@ impl Sampling {
         self
     }
 
-    /// Sets metadata for the model's provider: a JSON object.
+    /// Sets metadata for the model's provider: a JSON object. What is none is refused by
+    /// [`Context::ask`](crate::Context::ask).
     #[must_use]
     pub fn metadata(mut self, json: impl Into<String>) -> Self {
-        self.metadata = Some(one_line(json.into()));
+        self.metadata = Some(self.checked("the metadata", json.into()));
         self
     }
 
     /// Adds a tool that the model may use, from 2025-11-25 on: a `Tool` of the specification, in
-    /// JSON.
+    /// JSON. What is no JSON object is refused by [`Context::ask`](crate::Context::ask).
     #[must_use]
     pub fn tool_json(mut self, json: impl Into<String>) -> Self {
-        self.tools.push(one_line(json.into()));
+        let json = self.checked("a tool", json.into());
+        self.tools.push(json);
         self
     }
 
@@ -186,6 +193,26 @@ impl Sampling {
         writer.string(text);
         writer.raw(b"}}");
         self.message_json(String::from_utf8_lossy(&bytes))
+    }
+
+    /// JSON on one line, of which it is noted if it is no object.
+    fn checked(&mut self, what: &str, json: String) -> String {
+        let json = one_line(json);
+        let read = with_root(&json, |root| match root.as_object() {
+            Some(_) => Ok(()),
+            None => Err(format!("it is of type {}", root.kind().as_str())),
+        });
+        if let Err(problem) = read
+            && self.problem.is_none()
+        {
+            self.problem = Some(format!("{what} is not a JSON object: {problem}"));
+        }
+        json
+    }
+
+    /// Why it cannot be sent.
+    pub(super) fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
     }
 
     pub(super) fn uses_tools(&self) -> bool {
@@ -291,7 +318,7 @@ impl Message {
             let has = |kinds: &[&str]| contents(message).any(|content| is_of(content, kinds));
             Ok((has(&["tool_use", "tool_result"]), has(&["audio"])))
         });
-        // What is no JSON is its author's own.
+        // What is no JSON is not sent.
         let (has_tools, has_audio) = kinds.unwrap_or_default();
         Self {
             json,
@@ -367,6 +394,27 @@ mod tests {
         );
         let empty = written(&Sampling::new(1).priorities(None, None, None));
         assert_eq!(empty, r#"{"messages":[],"maxTokens":1}"#);
+    }
+
+    #[test]
+    fn what_is_no_object_is_noted() {
+        let sound = Sampling::new(1).user("a").metadata("{}").tool_json("{}");
+        assert_eq!(sound.problem(), None);
+        let broken = Sampling::new(1).tool_json("{").metadata("1");
+        let problem = broken.problem().unwrap();
+        assert!(problem.starts_with("a tool is not a JSON object: it is not JSON: "));
+        for (broken, problem) in [
+            (
+                Sampling::new(1).message_json("[]"),
+                "a message is not a JSON object: it is of type array",
+            ),
+            (
+                Sampling::new(1).metadata("1"),
+                "the metadata is not a JSON object: it is of type number",
+            ),
+        ] {
+            assert_eq!(broken.problem(), Some(problem));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! revision, the client's capabilities and identity with every request; in both it carries the
 //! progress token.
 
-use tightwire_codec::{Object, Value};
+use tightwire_codec::{Number, Object, Value};
 
 use super::{log_level::LogLevel, version::ProtocolVersion};
 use crate::error::RpcError;
@@ -208,9 +208,11 @@ impl<'a> Members<'a> {
             )));
         }
         match self.progress_token {
-            Some(token) if !is_progress_token(token) => {
-                Err(ill_typed(PROGRESS_TOKEN, "a string or an integer", token))
-            }
+            Some(token) if !is_progress_token(token) => Err(ill_typed(
+                PROGRESS_TOKEN,
+                "a string, or an integer of 64 bits without fraction and exponent",
+                token,
+            )),
             _ => Ok(()),
         }
     }
@@ -228,10 +230,12 @@ fn ill_typed(key: &str, wanted: &str, value: Value<'_>) -> RpcError {
 }
 
 fn is_progress_token(token: Value<'_>) -> bool {
+    // As an id: it is echoed, and of what was read as a float the digits are lost.
     token.as_str().is_some()
-        || token
-            .as_number()
-            .is_some_and(tightwire_codec::Number::is_integer)
+        || matches!(
+            token.as_number(),
+            Some(Number::Unsigned(_) | Number::Signed(_))
+        )
 }
 
 fn is_latest(version: Value<'_>) -> bool {
@@ -296,6 +300,8 @@ mod tests {
             r#","@clientInfo":{}"#,
             r#","@logLevel":"emergency","progressToken":7"#,
             r#","progressToken":"7","mine":1,"mine":2"#,
+            r#","progressToken":18446744073709551615"#,
+            r#","progressToken":-9223372036854775808"#,
             r#","@other":1,"clientInfo":1,"logLevel":1"#,
         ] {
             assert_eq!(looks(&format!("{right}{more}")), [true; 2], "{more}");
@@ -311,6 +317,9 @@ mod tests {
             r#","@logLevel":1"#,
             r#","@logLevel":"info","@logLevel":"info""#,
             r#","progressToken":1.5"#,
+            r#","progressToken":1.0"#,
+            r#","progressToken":1e3"#,
+            r#","progressToken":12345678901234567890123"#,
             r#","progressToken":1,"progressToken":1"#,
         ] {
             assert_eq!(looks(&format!("{right}{more}")), [false; 2], "{more}");

@@ -47,6 +47,7 @@ pub(crate) const DISCOVER: &str = "server/discover";
 pub(crate) const PROGRESS: &str = "notifications/progress";
 pub(crate) const LOG_MESSAGE: &str = "notifications/message";
 pub(crate) const CANCELLED: &str = "notifications/cancelled";
+pub(crate) const INITIALIZED: &str = "notifications/initialized";
 pub(crate) const SUBSCRIPTIONS_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 pub(crate) const TOOLS_LIST_CHANGED: &str = "notifications/tools/list_changed";
 pub(crate) const PROMPTS_LIST_CHANGED: &str = "notifications/prompts/list_changed";
@@ -177,7 +178,7 @@ impl Method {
 
 impl ClientNotification {
     const TABLE: ConstMap<Self, 4> = ConstMap::build([
-        ("notifications/initialized", Self::Initialized),
+        (INITIALIZED, Self::Initialized),
         (CANCELLED, Self::Cancelled),
         ("notifications/progress", Self::Progress),
         ("notifications/roots/list_changed", Self::RootsListChanged),

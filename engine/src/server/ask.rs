@@ -34,7 +34,7 @@ use crate::{
     model::input::{Input, Inputs, UrlElicitation},
     protocol::{
         capabilities::ClientCapabilities,
-        method::Method,
+        method::{INITIALIZED, Method},
         version::{Era, ProtocolVersion},
     },
 };
@@ -68,6 +68,19 @@ impl<'a> Given<'a> {
     fn answer(&self, key: &str) -> Option<Value<'a>> {
         let find = |object: Option<Object<'a>>| object.and_then(|object| object.find(key));
         find(self.responses).or_else(|| find(self.earlier))
+    }
+
+    /// All answers of the client, to be known in later rounds. Also those that nobody has asked for
+    /// yet: who asked in an earlier round, a hook or another that comes before the handler, may not
+    /// have been reached in this one.
+    fn known(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let is_new = move |key: &str| {
+            let responses = self.responses;
+            responses.is_some_and(|responses| responses.find(key).is_some())
+        };
+        let earlier = self.earlier.into_iter().flatten();
+        let earlier = earlier.filter(move |(key, _)| !is_new(key));
+        earlier.chain(self.responses.into_iter().flatten())
     }
 }
 
@@ -175,12 +188,16 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        let used = list.iter().map(|(key, _)| key.clone());
-        self.outbox().used.extend(used);
         if missing.is_empty() {
             return Ok(Answers::new(list));
         }
         self.check_askable(&missing)?;
+        // Specification: 2025-11-25, `basic/lifecycle`, Initialization.
+        if self.version.era() == Era::Legacy && !self.client.is_initialized() {
+            return Err(Ask {
+                message: format!("the client cannot be asked before it has sent `{INITIALIZED}`"),
+            });
+        }
         let required = InputRequired {
             state: if self.is_task() {
                 self.kept_state()
@@ -314,8 +331,20 @@ impl<'a> Context<'a> {
     }
 
     fn check_askable(&self, inputs: &Inputs) -> Result<(), Ask> {
-        if matches!(self.request.method, Method::Own(_)) {
+        // Specification: 2026-07-28, `basic/patterns/mrtr`, Supported Requests.
+        if !matches!(
+            self.request.method,
+            Method::ToolsCall | Method::ResourcesRead | Method::PromptsGet
+        ) {
             let message = "only tools, prompts and resources can ask the client".to_owned();
+            return Err(Ask { message });
+        }
+        let mut broken = inputs
+            .iter()
+            .filter_map(|(key, input)| Some((key, input.problem()?)));
+        if let Some((key, problem)) = broken.next() {
+            let key = super::excerpt(key);
+            let message = format!("the client cannot be asked for {key}: {problem}");
             return Err(Ask { message });
         }
         if let Some(lacking) = inputs
@@ -377,14 +406,13 @@ impl<'a> Context<'a> {
         // In the modern era each round is a request of its own.
         let progress = outbox.progress.or(self.given.progress);
         let progress = progress.filter(|_| self.version.era() == Era::Legacy);
-        if state.is_none() && outbox.used.is_empty() && progress.is_none() {
+        let mut known = self.given.known().peekable();
+        if state.is_none() && known.peek().is_none() && progress.is_none() {
             return None;
         }
         let mut payload = Vec::new();
         let mut writer = JsonWriter::new(&mut payload);
         writer.raw(b"{\"answers\":{");
-        let known = outbox.used.iter();
-        let known = known.filter_map(|key| Some((key, self.given.answer(key)?)));
         writer.items(known, |writer, (key, answer)| {
             writer.key(key);
             writer.value(answer);

@@ -2,6 +2,14 @@
 //!
 //! Specification: 2025-03-26, `basic/index`, Batching. No other revision has them.
 
+use tightwire_codec::{Array, Message, WideIntegers};
+
+use super::{
+    connection::{Core, Now, read},
+    dispatch::Ran,
+};
+use crate::error::RpcError;
+
 /// Names a batch whose answers are not all ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BatchKey(u64);
@@ -96,6 +104,63 @@ impl Batch {
         out.push(b'[');
         out.extend_from_slice(answers);
         out.extend_from_slice(b"]\n");
+    }
+}
+
+impl Core {
+    /// Serves the messages of a batch.
+    pub(super) fn handle_batch<'a>(
+        &mut self,
+        now: Now,
+        items: Array<'a>,
+        wide: Option<&'a WideIntegers>,
+        out: &mut Vec<u8>,
+    ) {
+        let max = self.registry.limits.batch_max;
+        if items.is_empty() || items.len() > max {
+            let error = RpcError::invalid_request(format!(
+                "Invalid request: a batch holds 1 to {max} messages, not {}",
+                items.len()
+            ));
+            self.error(None, &error, out);
+            return;
+        }
+        let key = self.batches.next_key();
+        let mut answers = Vec::new();
+        let mut has_responses = false;
+        for item in items {
+            let room = answers.len() <= self.registry.limits.output_bytes_max;
+            match read(item, wide) {
+                Ok(Message::Request(request)) if !room => {
+                    let error = RpcError::internal("The answers to the batch take too much room");
+                    self.error(Some(&request.id), &error, &mut answers);
+                }
+                // What it settles is not this batch's, so it goes straight out.
+                Ok(Message::Notification(notification)) => {
+                    self.handle_notification(now, &notification, wide, out);
+                }
+                Ok(Message::Response(_)) => has_responses = true,
+                message => self.handle_message(now, message, wide, Some(key), &mut answers),
+            }
+            end_with_comma(&mut answers);
+        }
+        if self.ran.is_some() {
+            self.ran = Some(Ran::Batch);
+        }
+        out.append(&mut self.notices);
+        // A batch may cancel what it asked for itself: what is left of it is in the table.
+        let outstanding = self.pending.count(|waiting| waiting.batch == Some(key));
+        self.batches.close(key, answers, outstanding, out);
+        if !has_responses {
+            return;
+        }
+        // One may be to what a call of this very batch has asked, by an id that can be guessed: what
+        // it settles has to be known by now.
+        for item in items {
+            if let Ok(Message::Response(response)) = read(item, wide) {
+                self.handle_response(now, &response, out);
+            }
+        }
     }
 }
 

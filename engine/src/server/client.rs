@@ -1,6 +1,6 @@
 //! What is known of the client of a legacy session, for as long as the session lasts.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tightwire_codec::{Object, Value};
 
@@ -15,6 +15,8 @@ pub(crate) struct Client {
     pub(crate) version: Option<String>,
     pub(crate) title: Option<String>,
     log_level: AtomicU8,
+    /// Whether it said so.
+    initialized: AtomicBool,
 }
 
 impl Client {
@@ -27,6 +29,7 @@ impl Client {
             title: None,
             // What a server tells unasked is its own to choose: no details.
             log_level: AtomicU8::new(LogLevel::Info as u8),
+            initialized: AtomicBool::new(false),
         }
     }
 
@@ -46,6 +49,15 @@ impl Client {
             title: text("title"),
             ..Self::unknown()
         }
+    }
+
+    /// Whether it takes requests.
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.initialized.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_initialized(&self) {
+        self.initialized.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn log_level(&self) -> LogLevel {

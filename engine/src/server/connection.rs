@@ -21,13 +21,12 @@ use std::{
 };
 
 use tightwire_codec::{
-    Array, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
-    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, Verbatim,
-    WideIntegers,
+    Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification, Object,
+    ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, Verbatim, WideIntegers,
 };
 
 use super::{
-    batch::{BatchKey, Batches, end_with_comma},
+    batch::{BatchKey, Batches},
     context::Outbox,
     deferred::Waiting,
     dispatch::{Ran, Serving},
@@ -52,7 +51,7 @@ use crate::{
         meta::Meta,
         method::{ClientNotification, DISCOVER, Method},
         params::{Params, optional_object},
-        pending::Pending,
+        pending::{IdBuf, Pending},
         version::{Era, ProtocolVersion},
     },
 };
@@ -98,6 +97,7 @@ impl ServerConnection {
                 verbatim: Verbatim::default(),
                 session_tasks: SessionTasks::default(),
                 log: Log::default(),
+                seen: Now::default(),
                 serial: 0,
                 ran: None,
                 cancelled: false,
@@ -115,7 +115,7 @@ impl ServerConnection {
         if line.is_blank() {
             return;
         }
-        self.core.begin_step();
+        self.core.begin_step(now);
         // What a handler changed holds for the next line.
         if self.core.hub.is_some() && self.core.completions.is_ready() {
             self.core.renew();
@@ -166,7 +166,7 @@ impl ServerConnection {
     /// Does what is due, as far as there is room for the answers: continues what waited for a delay,
     /// gives up what took too long.
     pub fn handle_timeout(&mut self, now: Now, out: &mut Vec<u8>) {
-        self.core.begin_step();
+        self.core.begin_step(now);
         if self.core.tasks_seen.is_some() {
             self.core.advance_tasks(now);
         }
@@ -264,16 +264,10 @@ impl ServerConnection {
     /// cancellation, the hooks are told that it was cancelled, and no answer is sent any more. What is
     /// ready of a batch is sent.
     pub fn abort(&mut self, now: Now, out: &mut Vec<u8>) {
-        self.core.begin_step();
+        self.core.begin_step(now);
         self.core.jobs.clear();
         self.core.batches.close_all(out);
-        let given_up: Vec<_> = self.core.pending.drain().collect();
-        for entry in given_up {
-            let origin = &entry.state.origin;
-            self.core.tell_finished(now, origin, Ending::Cancelled);
-            entry.state.give_up();
-            self.core.cancelled = true;
-        }
+        self.core.give_up_all(now);
         self.core.end_session_tasks();
     }
 
@@ -386,6 +380,8 @@ pub(super) struct Core {
     pub(super) completed: VecDeque<Completion>,
     pub(super) jobs: VecDeque<Job>,
     pub(super) log: Log,
+    /// When the last step was made.
+    seen: Now,
     /// Of the last call.
     pub(super) serial: u64,
     /// What of the user's the last step ran in the loop.
@@ -408,8 +404,9 @@ pub(super) struct Core {
 }
 
 impl Drop for Core {
-    /// Nobody can ask for the tasks of the session any more.
+    /// Nobody waits for what is unanswered, or can ask for the tasks of the session, any more.
     fn drop(&mut self) {
+        self.give_up_all(self.seen);
         self.end_session_tasks();
     }
 }
@@ -418,10 +415,21 @@ impl Core {
     /// Nothing has run yet of what comes now; how long the last step took will not be told any
     /// more.
     #[inline]
-    fn begin_step(&mut self) {
+    fn begin_step(&mut self, now: Now) {
         self.ran = None;
+        self.seen = now;
         if !self.finished.is_empty() {
             self.tell_finished_line(Duration::ZERO);
+        }
+    }
+
+    /// Gives up all that is unanswered.
+    fn give_up_all(&mut self, now: Now) {
+        let given_up: Vec<_> = self.pending.drain().collect();
+        for entry in given_up {
+            self.tell_finished(now, &entry.state.origin, Ending::Cancelled);
+            entry.state.give_up();
+            self.cancelled = true;
         }
     }
 
@@ -460,51 +468,8 @@ impl Core {
         Root::Handled
     }
 
-    fn handle_batch<'a>(
-        &mut self,
-        now: Now,
-        items: Array<'a>,
-        wide: Option<&'a WideIntegers>,
-        out: &mut Vec<u8>,
-    ) {
-        let max = self.registry.limits.batch_max;
-        if items.is_empty() || items.len() > max {
-            let error = RpcError::invalid_request(format!(
-                "Invalid request: a batch holds 1 to {max} messages, not {}",
-                items.len()
-            ));
-            self.error(None, &error, out);
-            return;
-        }
-        let key = self.batches.next_key();
-        let mut answers = Vec::new();
-        for item in items {
-            let room = answers.len() <= self.registry.limits.output_bytes_max;
-            match read(item, wide) {
-                Ok(Message::Request(request)) if !room => {
-                    let error = RpcError::internal("The answers to the batch take too much room");
-                    self.error(Some(&request.id), &error, &mut answers);
-                }
-                // What it settles is not this batch's, so it goes straight out.
-                Ok(Message::Notification(notification)) => {
-                    self.handle_notification(now, &notification, wide, out);
-                }
-                Ok(Message::Response(response)) => self.handle_response(now, &response, out),
-                message => self.handle_message(now, message, wide, Some(key), &mut answers),
-            }
-            end_with_comma(&mut answers);
-        }
-        if self.ran.is_some() {
-            self.ran = Some(Ran::Batch);
-        }
-        out.append(&mut self.notices);
-        // A batch may cancel what it asked for itself: what is left of it is in the table.
-        let outstanding = self.pending.count(|waiting| waiting.batch == Some(key));
-        self.batches.close(key, answers, outstanding, out);
-    }
-
     #[inline]
-    fn handle_message(
+    pub(super) fn handle_message(
         &mut self,
         now: Now,
         message: Result<Message<'_>, InvalidMessage<'_>>,
@@ -548,6 +513,7 @@ impl Core {
         let served = admitted.and_then(|(version, method)| {
             let serving = Serving {
                 now,
+                since: now.monotonic,
                 id: request.id,
                 version,
                 method,
@@ -602,7 +568,7 @@ impl Core {
 
     /// Specification: `basic/patterns/cancellation` and, before 2026-07-28,
     /// `basic/utilities/cancellation`. What is malformed or unknown is ignored.
-    fn handle_notification(
+    pub(super) fn handle_notification(
         &mut self,
         now: Now,
         notification: &Notification<'_>,
@@ -619,6 +585,7 @@ impl Core {
                     .request_id
                     .and_then(|id| Id::read_wide(id, wide).ok());
                 if let Some(entry) = id.and_then(|id| self.pending.remove(&id)) {
+                    self.log_reason(&entry.id, notification.params);
                     take_back_questions(&entry.state, out);
                     self.tell_finished(now, &entry.state.origin, Ending::Cancelled);
                     if let Some(key) = entry.state.batch {
@@ -631,8 +598,23 @@ impl Core {
                 }
             }
             // Requests are served since `initialize` was answered.
-            Some(ClientNotification::Initialized) => self.subscriptions.open_session(),
+            Some(ClientNotification::Initialized) if self.session.version().is_some() => {
+                self.session.client().set_initialized();
+                self.subscriptions.open_session();
+            }
+            Some(ClientNotification::Initialized) => {}
             Some(ClientNotification::Progress | ClientNotification::RootsListChanged) | None => {}
+        }
+    }
+
+    /// Logs why the client has cancelled a request, if it says so.
+    fn log_reason(&mut self, id: &IdBuf, params: Option<Object<'_>>) {
+        let reason = params.and_then(|params| params.find("reason")?.as_str());
+        if let Some(reason) = reason {
+            let id = String::from_utf8_lossy(id.as_bytes());
+            let (id, reason) = (excerpt(&id), excerpt(reason));
+            self.log
+                .push(&format!("request {id} was cancelled: {reason}"));
         }
     }
 
@@ -683,7 +665,7 @@ impl Core {
 }
 
 #[inline]
-fn read<'a>(
+pub(super) fn read<'a>(
     value: Value<'a>,
     wide: Option<&'a WideIntegers>,
 ) -> Result<Message<'a>, InvalidMessage<'a>> {

@@ -22,7 +22,7 @@ use super::{
     ticket::{Cancellation, Completion, CompletionKind, Completions, notice_fits},
 };
 use crate::{
-    error::RpcError,
+    error::{RpcError, one_line},
     model::form::write_number,
     protocol::{
         capabilities::ClientCapabilities,
@@ -84,8 +84,27 @@ pub(crate) struct Outbox {
     pub(crate) stop: Option<Stop>,
     /// The state that it keeps for the next round.
     pub(super) kept: Option<String>,
-    /// The keys of the answers that it has used.
-    pub(super) used: Vec<String>,
+}
+
+impl Outbox {
+    /// That of a handler elsewhere, before which somebody has kept a state.
+    pub(super) fn keeping(request: Object<'_>) -> Self {
+        let kept = request.find("kept").and_then(Value::as_str);
+        Self {
+            kept: kept.map(str::to_owned),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets what was to be told, but not the state that is kept.
+    pub(super) fn forget_notices(&mut self) {
+        let kept = self.kept.take();
+        *self = Self {
+            is_used: kept.is_some(),
+            kept,
+            ..Self::default()
+        };
+    }
 }
 
 /// What a notice tells.
@@ -294,7 +313,7 @@ impl<'a> Context<'a> {
         {
             return;
         }
-        let Ok(data) = serde_json::to_vec(&data) else {
+        let Some(data) = to_line(&data) else {
             return;
         };
         let notice = notification(LOG_MESSAGE, |writer| {
@@ -420,6 +439,12 @@ pub struct TraceContext<'a> {
     pub tracestate: Option<&'a str>,
     /// `baggage`.
     pub baggage: Option<&'a str>,
+}
+
+/// The JSON of a value on one line: it may have brought JSON along that is on several.
+fn to_line(value: &impl Serialize) -> Option<Vec<u8>> {
+    let json = serde_json::to_string(value).ok()?;
+    Some(one_line(json).into_bytes())
 }
 
 /// A notification on a line: what `write` writes are the members of its `params`.

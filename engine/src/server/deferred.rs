@@ -29,11 +29,32 @@ pub(super) struct Waiting {
     pub(super) version: ProtocolVersion,
     pub(super) origin: Origin,
     pub(super) batch: Option<BatchKey>,
-    /// When the time of a deferred answer is up, on the monotonic clock.
-    expires: Duration,
-    /// How many notices of each kind it has sent.
+    expiry: Expiry,
+    /// Since when it waits, on the monotonic clock.
+    began: Duration,
+    /// How many notices of each kind it has sent since.
     sent: [u32; 2],
     pub(super) what: Awaited,
+}
+
+/// When the time is up for what a request waits for.
+///
+/// A handler has its time each time that it is called, as it has in 2026-07-28, where the client asks
+/// again by a request of its own: what people take to answer is not the handler's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expiry {
+    /// On the monotonic clock.
+    at: Duration,
+    within: Duration,
+}
+
+impl Expiry {
+    pub(super) fn after(now: Now, within: Duration) -> Self {
+        Self {
+            at: now.monotonic.saturating_add(within),
+            within,
+        }
+    }
 }
 
 /// What a request in flight is, and since when.
@@ -42,7 +63,7 @@ pub(super) struct Origin {
     pub(super) method: Method,
     /// For the hooks, if there are any.
     name: Option<Box<str>>,
-    /// When its handler was called, on the monotonic clock.
+    /// When it came, on the monotonic clock.
     started: Duration,
 }
 
@@ -53,7 +74,7 @@ impl Origin {
             // What waits for a task runs no handler, so the hooks do not learn of it.
             name: (!registry.hooks.is_empty() && serving.method != Method::TasksResult)
                 .then(|| serving.name.into()),
-            started: serving.now.monotonic,
+            started: serving.since,
         }
     }
 
@@ -67,6 +88,7 @@ impl Origin {
     ) -> Serving<'a> {
         Serving {
             now,
+            since: self.started,
             id: id.as_id(),
             version,
             method: self.method,
@@ -94,14 +116,15 @@ impl Waiting {
     pub(super) fn new(
         serving: &Serving<'_>,
         registry: &Registry,
-        expires: Duration,
+        expiry: Expiry,
         what: Awaited,
     ) -> Self {
         Self {
             version: serving.version,
             origin: Origin::new(serving, registry),
             batch: serving.batch,
-            expires,
+            expiry,
+            began: serving.now.monotonic,
             sent: [0; 2],
             what,
         }
@@ -111,12 +134,7 @@ impl Waiting {
     pub(super) fn give_up(self) {
         let cancellation = match self.what {
             Awaited::Ticket(cancellation) => Some(cancellation),
-            Awaited::Delay {
-                then, cancellation, ..
-            } => {
-                forget(then);
-                cancellation
-            }
+            Awaited::Delay { cancellation, .. } => cancellation,
             Awaited::Answers(_) | Awaited::Task(_) => None,
         };
         if let Some(cancellation) = cancellation {
@@ -126,17 +144,12 @@ impl Waiting {
 
     /// Whether it may send one more notice by now.
     fn may_send(&mut self, kind: NoticeKind, now: Now, registry: &Registry) -> bool {
-        let elapsed = now.monotonic.saturating_sub(self.origin.started);
+        let elapsed = now.monotonic.saturating_sub(self.began);
         let sent = &mut self.sent[kind as usize];
         let may = *sent < notices_max(registry, kind, elapsed);
         *sent += u32::from(may);
         may
     }
-}
-
-/// Drops what a handler left. A panic in that is its own: the call is over.
-fn forget(then: Continuation) {
-    let _ = guard(|| drop(then));
 }
 
 impl fmt::Debug for Awaited {
@@ -153,8 +166,8 @@ impl fmt::Debug for Awaited {
 impl Waiting {
     pub(super) fn deadline(&self) -> Duration {
         match &self.what {
-            Awaited::Ticket(_) | Awaited::Answers(_) | Awaited::Task(_) => self.expires,
-            Awaited::Delay { due, .. } => self.expires.min(*due),
+            Awaited::Ticket(_) | Awaited::Answers(_) | Awaited::Task(_) => self.expiry.at,
+            Awaited::Delay { due, .. } => self.expiry.at.min(*due),
         }
     }
 
@@ -174,24 +187,18 @@ impl Waiting {
 }
 
 impl Core {
-    /// Keeps what a handler deferred; answers for one that left its reply lying about.
+    /// Keeps what a handler deferred.
     #[inline]
     pub(super) fn settle(
         &mut self,
         outcome: Outcome,
         serving: &Serving<'_>,
-        expires: Duration,
+        expiry: Expiry,
         cancellation: Option<Cancellation>,
-        start: usize,
         out: &mut Vec<u8>,
     ) {
         let what = match outcome {
-            Outcome::Answered(_) => {
-                if out.len() == start {
-                    self.error(Some(&serving.id), &unanswered(), out);
-                }
-                return;
-            }
+            Outcome::Answered(_) => return,
             Outcome::Deferred(cancellation) => Awaited::Ticket(cancellation),
             Outcome::After(delay, then) => Awaited::Delay {
                 due: serving.now.monotonic.saturating_add(delay),
@@ -202,12 +209,12 @@ impl Core {
                 return self.ask_client(*required, serving, out);
             }
         };
-        self.wait(serving, expires, what);
+        self.wait(serving, expiry, what);
     }
 
     /// Has a request wait.
-    pub(super) fn wait(&mut self, serving: &Serving<'_>, expires: Duration, what: Awaited) {
-        let waiting = Waiting::new(serving, &self.registry, expires, what);
+    pub(super) fn wait(&mut self, serving: &Serving<'_>, expiry: Expiry, what: Awaited) {
+        let waiting = Waiting::new(serving, &self.registry, expiry, what);
         self.pending.insert(Entry {
             id: IdBuf::new(&serving.id),
             serial: self.serial,
@@ -247,7 +254,7 @@ impl Core {
         let Waiting { version, batch, .. } = state;
         let origin = state.origin.clone();
         let serving = origin.serving(now, id, version, batch);
-        let expires = state.expires;
+        let expiry = state.expiry;
         let (then, cancellation) = match state.what {
             Awaited::Delay {
                 due,
@@ -264,15 +271,20 @@ impl Core {
         let start = out.len();
         let mut outcome = Outcome::Answered(UNANSWERED);
         let answering = self.answering(&serving, cancellation.as_ref(), None);
-        let result = guard(|| then(Reply::new(Answer::new(out, answering, &mut outcome))));
+        let result = guard(|| then.call(Reply::new(Answer::new(out, answering, &mut outcome))));
         if let Err(message) = result {
             self.log
                 .push(&format!("a delayed answer panicked: {message}"));
         }
         if let Outcome::Answered(ending) = outcome {
+            let is_forgotten = out.len() == start;
+            if is_forgotten {
+                self.error(Some(&serving.id), &unanswered(), out);
+            }
+            let ending = if is_forgotten { UNANSWERED } else { ending };
             self.tell_finished(now, &origin, ending);
         }
-        self.settle(outcome, &serving, expires, cancellation, start, out);
+        self.settle(outcome, &serving, expiry, cancellation, out);
     }
 
     /// Tells the hooks of a request that was in flight.
@@ -290,10 +302,7 @@ impl Core {
 
     /// Gives up a request whose time is up, and says so.
     fn give_up_late(&mut self, state: Waiting, serving: &Serving<'_>, out: &mut Vec<u8>) {
-        let ms = state
-            .expires
-            .saturating_sub(state.origin.started)
-            .as_millis();
+        let ms = state.expiry.within.as_millis();
         let is_question = matches!(state.what, Awaited::Answers(_));
         let origin = state.origin.clone();
         let questions = match serving.batch {
@@ -357,9 +366,6 @@ impl Core {
                     }
                     waiting.deadline()
                 });
-                if let Some(then) = then {
-                    forget(then);
-                }
             }
             CompletionKind::OfTask(notice) => out.extend_from_slice(&notice),
             CompletionKind::Task { id, is_told } => self.handle_task(now, id, is_told, out),

@@ -12,14 +12,15 @@ use super::{
     batch::BatchKey,
     connection::{Core, Now},
     context::{Asked, Context, Outbox},
+    deferred::{Expiry, Origin},
     excerpt,
     handler::{Call, guard},
-    hook::metered_name,
+    hook::{Ending, metered_name},
     job::{Job, Target},
     method_not_found,
     pages::List,
     prompt::check_arguments,
-    reply::{Answer, Answering, Outcome, Reply, UNANSWERED, begin_result},
+    reply::{Answer, Answering, Outcome, Reply, UNANSWERED, begin_result, unanswered},
     resource::not_found,
     seal::{PRINCIPAL, bind},
     ticket::Cancellation,
@@ -40,6 +41,8 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Serving<'a> {
     pub(super) now: Now,
+    /// When the request came, on the monotonic clock. It may be served more than once.
+    pub(super) since: Duration,
     pub(super) id: Id<'a>,
     pub(super) version: ProtocolVersion,
     pub(super) method: Method,
@@ -253,11 +256,12 @@ impl Core {
             return Ok(None);
         }
         let state = required_str(params.request_state, "requestState")?;
-        let name = match serving.method {
-            Method::ResourcesRead => required_str(params.uri, "uri")?,
-            _ => required_str(params.name, "name")?,
+        // A resource has no arguments: a member of that name is ignored, as others are.
+        let (name, arguments) = match serving.method {
+            Method::ResourcesRead => (required_str(params.uri, "uri")?, None),
+            _ => (required_str(params.name, "name")?, params.arguments),
         };
-        let binding = bind(PRINCIPAL, serving.method.as_str(), name, params.arguments);
+        let binding = bind(PRINCIPAL, serving.method.as_str(), name, arguments);
         let now = serving.now.unix_ms;
         self.registry.seal.open(state, &binding, now).map(Some)
     }
@@ -511,6 +515,10 @@ impl Core {
         if let Err(message) = result {
             self.log_panic(run, &message);
         }
+        if out.len() == start && matches!(outcome, Outcome::Answered(_)) {
+            self.error(Some(&serving.id), &unanswered(), out);
+            outcome = Outcome::Answered(UNANSWERED);
+        }
         let outbox = self
             .outbox
             .get_mut()
@@ -519,21 +527,32 @@ impl Core {
             let notices = std::mem::take(outbox).notices;
             self.send_notices(&notices, serving.batch, start, out);
         }
-        if let Outcome::Answered(ending) = outcome
-            && out.len() > start
-        {
+        if let Outcome::Answered(ending) = outcome {
             if !self.registry.hooks.is_empty() {
-                self.finished.push(run.asked, ending);
+                self.note_finished(serving, run, ending);
             }
             return;
         }
         let timeout = self.registry.limits.deferred_within(run.timeout);
-        let expires = serving.now.monotonic.saturating_add(timeout);
+        let expiry = Expiry::after(serving.now, timeout);
         let serving = Serving {
             name: metered_name(serving.method, run.asked.name),
             ..*serving
         };
-        self.settle(outcome, &serving, expires, None, start, out);
+        self.settle(outcome, &serving, expiry, None, out);
+    }
+
+    /// Has the hooks told of what a handler in the loop answered.
+    fn note_finished(&mut self, serving: &Serving<'_>, run: &Run<'_>, ending: Ending) {
+        if serving.again.is_none() {
+            return self.finished.push(run.asked, ending);
+        }
+        let serving = Serving {
+            name: metered_name(serving.method, run.asked.name),
+            ..*serving
+        };
+        let origin = Origin::new(&serving, &self.registry);
+        self.tell_finished(serving.now, &origin, ending);
     }
 
     /// What the reply to a request that is served now needs to know of it.

@@ -61,7 +61,8 @@ pub trait Hook: Send + Sync + 'static {
     }
 
     /// Around a handler, on the thread that it runs on: must call `handler` once. A future is
-    /// polled within it, each time.
+    /// polled within it, each time. A handler that is not called answers -32603, and one that is
+    /// called again does nothing.
     fn around(&self, context: &Context<'_>, handler: &mut dyn FnMut()) {
         let _ = context;
         handler();
@@ -125,8 +126,8 @@ impl<'a> Finished<'a> {
         self.ending
     }
 
-    /// How long it took: a handler in the loop, by itself; any other, from the request to the
-    /// answer.
+    /// How long it took: a handler in the loop, by itself; any other, and one that has asked the
+    /// client of a session, from the request to the answer.
     #[must_use]
     pub fn took(&self) -> Duration {
         self.took

@@ -16,6 +16,7 @@ use super::{
     context::{Asked, Context, Outbox, Remote},
     executor::BoxFuture,
     handler::{Call, guard},
+    hook::Hooks,
     prompt::{GetPrompt, PromptReply},
     registry::Registry,
     reply::{Answer, Reply},
@@ -36,7 +37,8 @@ pub struct Job {
     registry: Arc<Registry>,
     target: Target,
     head: Head,
-    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…,"progress":…}` and the padding after it.
+    /// `{"name":…,"arguments":…,"_meta":…,"responses":…,"answers":…,"state":…,"kept":…,"progress":…}`
+    /// and the padding after it.
     line: Vec<u8>,
     len: usize,
     ticket: Ticket,
@@ -167,20 +169,14 @@ impl Job {
             return;
         };
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
-        let outbox = Mutex::default();
+        let outbox = Mutex::new(Outbox::keeping(members));
         let (ticket, registry, target) = (self.ticket, self.registry, self.target);
         let way = Way::of(&ticket);
         let context = self.head.context(members, &registry, &outbox, &way);
         ticket.answer_from(Some(&outbox), |answer| {
             // Told before the answer is out, after which the process may end.
-            if let Err(message) = guard(|| {
-                let mut answer = Some(answer);
-                registry.hooks.around(&context, &mut || {
-                    if let Some(answer) = answer.take() {
-                        target.serve(&registry, &context, answer);
-                    }
-                });
-            }) {
+            let serve = || target.serve(&registry, &context, answer);
+            if let (_, Err(message)) = within_hooks(&registry.hooks, &context, serve) {
                 way.log(target, context.request.name, &message);
             }
         });
@@ -196,7 +192,7 @@ impl Job {
             return;
         };
         let members = document.root().as_object().unwrap_or(Object::EMPTY);
-        let outbox = Mutex::default();
+        let outbox = Mutex::new(Outbox::keeping(members));
         let (ticket, registry, target) = (self.ticket, self.registry, self.target);
         let Target::Tool(place) = target else {
             return;
@@ -234,16 +230,22 @@ impl Job {
             if way.cancellation.is_cancelled() {
                 return Poll::Ready(Ok(None));
             }
-            let mut polled = Poll::Pending;
-            let result = guard(|| {
-                registry.hooks.around(&context, &mut || {
-                    let future = future.get_or_insert_with(|| handler(call));
-                    polled = future.as_mut().poll(task);
-                });
+            let (polled, result) = within_hooks(&registry.hooks, &context, || {
+                let future = future.get_or_insert_with(|| handler(call));
+                future.as_mut().poll(task)
             });
-            match result {
-                Err(message) => Poll::Ready(Err(message)),
-                Ok(()) => polled.map(|answer| Ok(Some(answer))),
+            match (polled, result) {
+                (Some(Poll::Ready(answer)), result) => {
+                    // It is done: a hook that panics after it changes nothing.
+                    if let Err(message) = result {
+                        way.log(target, context.request.name, &message);
+                    }
+                    Poll::Ready(Ok(Some(answer)))
+                }
+                (_, Err(message)) => Poll::Ready(Err(message)),
+                (Some(Poll::Pending), Ok(())) => Poll::Pending,
+                // A hook did not call it: nothing would wake it any more.
+                (None, Ok(())) => Poll::Ready(Ok(None)),
             }
         })
         .await;
@@ -251,6 +253,7 @@ impl Job {
         let _ = guard(|| drop(future.take()));
         let name = context.request.name;
         match outcome {
+            // Cancelled; or not called, and the ticket says so.
             Ok(None) => {}
             Ok(Some(answer)) => ticket.answer_from(Some(&outbox), |reply| {
                 if let Err(message) = guard(|| answer(Reply::new(reply))) {
@@ -345,6 +348,25 @@ impl Way {
             kind: CompletionKind::Log(panicked(target, name, message)),
         });
     }
+}
+
+/// Runs a handler once within the hooks: what it gives if they call it, and whether that panicked.
+fn within_hooks<T>(
+    hooks: &Hooks,
+    context: &Context<'_>,
+    handler: impl FnOnce() -> T,
+) -> (Option<T>, Result<(), String>) {
+    let mut given = None;
+    let result = guard(|| {
+        // Dropped in here: what it holds of the answer is to know of a panic.
+        let mut handler = Some(handler);
+        hooks.around(context, &mut || {
+            if let Some(handler) = handler.take() {
+                given = Some(handler());
+            }
+        });
+    });
+    (given, result)
 }
 
 /// How long a call may take, where that is its tool's own to say.
@@ -491,11 +513,16 @@ fn write_request(writer: &mut JsonWriter<'_>, context: &Context<'_>) {
             write_object(writer, object);
         }
     }
-    if let Some(state) = given.state {
-        writer.raw(b",\"state\":");
-        writer.string(state);
+    // What a hook has kept or told before the handler runs.
+    let outbox = lock(context.outbox);
+    for (key, text) in [("state", given.state), ("kept", outbox.kept.as_deref())] {
+        if let Some(text) = text {
+            writer.raw(b",");
+            writer.key(key);
+            writer.string(text);
+        }
     }
-    if let Some(progress) = given.progress {
+    if let Some(progress) = outbox.progress.or(given.progress) {
         writer.raw(b",\"progress\":");
         writer.f64(progress);
     }

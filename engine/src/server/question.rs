@@ -11,7 +11,7 @@ use super::{
     ask::InputRequired,
     connection::{Core, Now},
     context::notification,
-    deferred::{Awaited, Origin, Waiting},
+    deferred::{Awaited, Expiry, Origin, Waiting},
     dispatch::{Again, Serving},
     hook::Ending,
     reply::{Answer, Outcome, Reply},
@@ -142,12 +142,9 @@ impl Core {
             payload: required.state,
             bytes: JobBytes::new(Arc::clone(&self.completions), bytes),
         };
-        let expires = serving
-            .now
-            .monotonic
-            .saturating_add(self.registry.limits.ask_max());
+        let expiry = Expiry::after(serving.now, self.registry.limits.ask_max());
         let what = Awaited::Answers(Box::new(asking));
-        self.wait(serving, expires, what);
+        self.wait(serving, expiry, what);
     }
 
     /// Takes an answer of the client. One to nothing that was asked, or to what is no longer

@@ -23,6 +23,7 @@ use tightwire_codec::{ErrorCode, Id, JsonWriter, Verbatim};
 use super::{
     ask::{InputRequired, Stop},
     context::Outbox,
+    handler::guard,
     hook::Ending,
     output::OutputSchema,
     registry::Registry,
@@ -37,7 +38,28 @@ use crate::{
 };
 
 /// What to do when the delay of [`Reply::after`] is over.
-pub(crate) type Continuation = Box<dyn FnOnce(Reply<'_>) + Send>;
+///
+/// Wherever it is dropped instead, since nobody waits for it any more, a panic in that is its own.
+pub(crate) struct Continuation(Option<Box<dyn FnOnce(Reply<'_>) + Send>>);
+
+impl Continuation {
+    fn new(then: impl FnOnce(Reply<'_>) + Send + 'static) -> Self {
+        Self(Some(Box::new(then)))
+    }
+
+    pub(crate) fn call(mut self, reply: Reply<'_>) {
+        if let Some(then) = self.0.take() {
+            then(reply);
+        }
+    }
+}
+
+impl Drop for Continuation {
+    fn drop(&mut self) {
+        let then = self.0.take();
+        let _ = guard(|| drop(then));
+    }
+}
 
 /// What became of a reply.
 pub(crate) enum Outcome {
@@ -135,7 +157,7 @@ impl<'a> Answer<'a> {
             return;
         }
         write_error(self.out, Some(&self.call.id), self.call.version, error);
-        *self.outcome = Outcome::Answered(Ending::Error(error.code()));
+        *self.outcome = Outcome::Answered(Ending::Error(error.code_in(self.call.version)));
         self.done = true;
     }
 
@@ -151,7 +173,7 @@ impl<'a> Answer<'a> {
         match stop {
             Stop::Error(error) => {
                 write_error(self.out, Some(&self.call.id), self.call.version, &error);
-                *self.outcome = Outcome::Answered(Ending::Error(error.code()));
+                *self.outcome = Outcome::Answered(Ending::Error(error.code_in(self.call.version)));
             }
             Stop::Input(required)
                 if self.call.version.era() == Era::Legacy || self.call.completions.for_tasks =>
@@ -298,10 +320,10 @@ impl<'a> Reply<'a> {
     /// ```
     pub fn after(self, delay: Duration, then: impl FnOnce(Reply<'_>) + Send + 'static) {
         match self.output.cloned() {
-            None => self.answer.after(delay, Box::new(then)),
+            None => self.answer.after(delay, Continuation::new(then)),
             Some(output) => self.answer.after(
                 delay,
-                Box::new(move |reply: Reply<'_>| then(reply.checked(Some(&output)))),
+                Continuation::new(move |reply| then(reply.checked(Some(&output)))),
             ),
         }
     }
@@ -373,14 +395,18 @@ pub(crate) fn write_error(
         None => {}
     }
     writer.raw(b"\"error\":");
-    write_error_object(&mut writer, error);
+    write_error_object(&mut writer, error, version);
     writer.raw(b"}\n");
 }
 
 /// Writes the error alone.
-pub(crate) fn write_error_object(writer: &mut JsonWriter<'_>, error: &RpcError) {
+pub(crate) fn write_error_object(
+    writer: &mut JsonWriter<'_>,
+    error: &RpcError,
+    version: ProtocolVersion,
+) {
     writer.raw(b"{\"code\":");
-    writer.i64(error.code().into());
+    writer.i64(error.code_in(version).into());
     writer.raw(b",\"message\":");
     writer.string(error.message());
     if let Some(data) = error.data() {

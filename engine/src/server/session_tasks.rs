@@ -23,7 +23,7 @@ use tightwire_codec::{Id, JsonWriter, Object, Value};
 use super::{
     connection::{Core, Now},
     context::notification,
-    deferred::Awaited,
+    deferred::{Awaited, Expiry},
     dispatch::{Run, Serving},
     excerpt, method_not_found,
     registry::ToolEntry,
@@ -397,8 +397,8 @@ impl Core {
         self.serial += 1;
         let left = record.expires_unix_ms().saturating_sub(serving.now.unix_ms);
         let left = Duration::from_millis(left);
-        let expires = serving.now.monotonic.saturating_add(left);
-        self.wait(serving, expires, Awaited::Task(task));
+        let expiry = Expiry::after(serving.now, left);
+        self.wait(serving, expiry, Awaited::Task(task));
         Ok(())
     }
 

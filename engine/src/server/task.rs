@@ -180,8 +180,10 @@ impl Core {
         if let Some(decide) = &options.decide {
             let context = self.context(serving, run);
             let decision = decide_guarded(&**decide, &context);
-            if !matches!(decision, Ok(Err(_))) {
-                self.empty_outbox();
+            match decision {
+                Ok(Ok(_)) => self.forget_notices(),
+                Ok(Err(_)) => {}
+                Err(_) => self.empty_outbox(),
             }
             match decision {
                 Ok(Ok(true)) => {}
@@ -255,6 +257,13 @@ impl Core {
     pub(super) fn empty_outbox(&mut self) {
         let outbox = self.outbox.get_mut();
         *outbox.unwrap_or_else(PoisonError::into_inner) = Outbox::default();
+    }
+
+    /// Forgets what was said before it was known what a call becomes.
+    fn forget_notices(&mut self) {
+        let outbox = self.outbox.get_mut();
+        let outbox = outbox.unwrap_or_else(PoisonError::into_inner);
+        outbox.forget_notices();
     }
 
     /// Serves those who ask for a task.
@@ -343,7 +352,7 @@ impl Core {
             self.ran = Some(Ran::Delayed);
             let ticket = self.task_ticket(tasks, serial, version, cancellation);
             ticket.answer_from(None, |answer| {
-                if let Err(message) = guard(|| then(Reply::new(answer))) {
+                if let Err(message) = guard(|| then.call(Reply::new(answer))) {
                     self.log
                         .push(&format!("a delayed answer panicked: {message}"));
                 }

@@ -282,7 +282,12 @@ pub(super) fn read_answer(
 
 pub(super) fn failed(error: &RpcError) -> (TaskState, Option<String>) {
     let mut json = Vec::new();
-    write_error_object(&mut JsonWriter::new(&mut json), error);
+    // Of the engine's own, which are the same in all revisions.
+    write_error_object(
+        &mut JsonWriter::new(&mut json),
+        error,
+        ProtocolVersion::LATEST,
+    );
     let json = String::from_utf8_lossy(&json);
     (
         TaskState::Failed(Arc::from(json)),

@@ -240,6 +240,16 @@ impl Cancellation {
     }
 }
 
+impl Drop for CancellationState {
+    /// What was to be called is dropped where the last of the call is, perhaps in the loop. A panic
+    /// in that is its own.
+    fn drop(&mut self) {
+        for callback in std::mem::take(&mut *lock(&self.lock)) {
+            let _ = guard(|| drop(callback));
+        }
+    }
+}
+
 impl fmt::Debug for CancellationState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CancellationState")

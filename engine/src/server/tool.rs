@@ -209,7 +209,8 @@ impl Tool {
 
     /// Sets how long a call may take that is not answered in the loop, if that is less than
     /// [`Limits::deferred_ms_max`](crate::Limits::deferred_ms_max). After it the call is cancelled
-    /// and answered with -32603.
+    /// and answered with -32603. One that asks its client has this time each time that it is called:
+    /// what the client takes to answer is not counted.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);

@@ -61,8 +61,14 @@ impl Pool {
             if self.threads < self.threads_max && self.start_thread() {
                 state.idle += 1;
             } else if state.jobs.len() >= state.idle + self.queue_max {
+                // Perhaps with calls that nobody waits for any more.
                 drop(state);
-                return shared.guard(|| job.refuse());
+                self.drop_cancelled();
+                state = shared.lock();
+                if state.jobs.len() >= state.idle + self.queue_max {
+                    drop(state);
+                    return shared.guard(|| job.refuse());
+                }
             }
         }
         if self.threads == 0 {
