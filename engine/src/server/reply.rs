@@ -40,7 +40,9 @@ use crate::{
 /// What to do when the delay of [`Reply::after`] is over.
 ///
 /// Wherever it is dropped instead, since nobody waits for it any more, a panic in that is its own.
-pub(crate) struct Continuation(Option<Box<dyn FnOnce(Reply<'_>) + Send>>);
+pub(crate) struct Continuation(Option<Then>);
+
+type Then = Box<dyn FnOnce(Reply<'_>) + Send>;
 
 impl Continuation {
     fn new(then: impl FnOnce(Reply<'_>) + Send + 'static) -> Self {
