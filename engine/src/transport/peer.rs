@@ -37,9 +37,10 @@ const RELEASE_AFTER: Duration = Duration::from_millis(250);
 const ROUNDS_LARGE_MAX: u32 = 1000;
 /// Output is written at the latest when so many bytes wait.
 const WRITE_BYTES: usize = 64 * 1024;
-/// So much of its buffers does a peer keep that is alone, and one of many.
+/// So much of its buffers does a peer keep that is alone, and one of many: what output takes that
+/// is written at every [`WRITE_BYTES`], and doubled when it grew.
 const BYTES_KEPT_ALONE: usize = 1024 * 1024;
-const BYTES_KEPT_OF_MANY: usize = 64 * 1024;
+const BYTES_KEPT_OF_MANY: usize = 4 * WRITE_BYTES;
 /// What a peer holds whose answers wait for its reader, while other threads may add to them, is
 /// looked at so often.
 const WEIGH_AFTER: Duration = Duration::from_millis(100);
