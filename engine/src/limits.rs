@@ -92,13 +92,14 @@ pub struct Limits {
     /// [`Server::task_store`](crate::Server::task_store) of its own. For one more, one that has
     /// ended is forgotten before its time: what ended first, of the connection that has most
     /// tasks. A connection that has a task at work may have one more if as many places are then
-    /// left to the others as it has. A call that would become one too many is answered without a task where its
-    /// tool may ([`TaskSupport::Optional`](crate::TaskSupport::Optional), but for 2025-11-25), and
-    /// else with -32603. Default 1,024, as many as may be in flight.
+    /// left to the others as it has: half of them at most. A call that would become one too many is
+    /// answered without a task where its tool may
+    /// ([`TaskSupport::Optional`](crate::TaskSupport::Optional), but for 2025-11-25), and else with
+    /// -32603. Default 1,024, as many as may be in flight.
     pub tasks_max: usize,
     /// Bytes that tasks take there, of all connections together: their arguments, the answers of
-    /// their clients, their results. It is shared out as the places are. A task whose result has no
-    /// room beside what is at work fails. Default 64 MiB, one longest request.
+    /// their clients, their results. They are shared out as the places are. A task whose result
+    /// has no room beside what is at work fails. Default 64 MiB, one longest request.
     pub task_bytes_max: usize,
     /// How long a task lives from when it is made, in milliseconds: then it is forgotten, and
     /// cancelled if it has not ended. Tools, and clients of 2025-11-25, may say less. Default
