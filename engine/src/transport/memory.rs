@@ -202,6 +202,7 @@ pub(super) fn serve_timed(
 pub(super) struct Clock {
     start: Instant,
     /// The same moment on the coarse clock.
+    #[cfg(unix)]
     start_coarse: Duration,
     /// The wall clock, and when it was read on the other one.
     unix: Duration,
@@ -212,6 +213,7 @@ impl Clock {
     pub(super) fn start() -> Self {
         Self {
             start: Instant::now(),
+            #[cfg(unix)]
             start_coarse: coarse_time(),
             unix: unix_time(),
             unix_read: Duration::ZERO,
@@ -224,6 +226,7 @@ impl Clock {
     }
 
     /// What the coarse clock shows at a time, but for its own steps: one reading of a clock less.
+    #[cfg(unix)]
     #[inline]
     pub(super) fn coarse_at(self, now: Now) -> Duration {
         self.start_coarse + now.monotonic
@@ -245,6 +248,7 @@ impl Clock {
 }
 
 /// The wall time, in milliseconds.
+#[cfg(unix)]
 pub(super) fn unix_ms() -> u64 {
     milliseconds(unix_time())
 }

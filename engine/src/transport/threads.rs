@@ -201,6 +201,9 @@ impl<W: Write> Threads<W> {
         }
         self.submit_jobs();
         self.write_log();
+        if let Some(message) = self.pool.take_panic() {
+            (self.log)(&format!("a value panicked when it was dropped: {message}"));
+        }
     }
 
     fn submit_jobs(&mut self) {
