@@ -99,7 +99,8 @@ fn a_client_whose_models_have_no_tools_is_not_given_their_results() {
 /// What is written is JSON, whatever an author gave for it.
 #[test]
 fn what_is_no_json_object_is_not_sent() {
-    let setters: [(fn(Sampling) -> Sampling, &str); 3] = [
+    type Set = fn(Sampling) -> Sampling;
+    let setters: [(Set, &str); 3] = [
         (|it| it.message_json("{oops"), "a message"),
         (|it| it.metadata("oops"), "the metadata"),
         (|it| it.tool_json("1"), "a tool"),

@@ -1,8 +1,10 @@
 //! A serde `Deserializer` over [`Value`] and [`Object`]: how typed arguments are read.
 //!
 //! Strings are lent to the type (`&str` fields borrow from the line). A whole float is taken
-//! where an integer is wanted, since JSON does not tell `2.0` from `2`. The names of members are
-//! read into numbers and booleans where a map has such keys, as serde_json reads them.
+//! where an integer is wanted, since JSON does not tell `2.0` from `2`. Where serde keeps a value to
+//! look at it again (in enums that are tagged within, or untagged, and in what is flattened) nobody
+//! knows yet what is wanted, so `2.0` stays a float there, and is refused for an integer. The names
+//! of members are read into numbers and booleans where a map has such keys, as serde_json reads them.
 
 use std::fmt;
 
@@ -113,8 +115,8 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     integers! {
-        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
@@ -156,7 +158,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 
     forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        bool f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
         tuple_struct map struct identifier
     }
 }
@@ -487,6 +489,29 @@ mod tests {
         let document = parser.parse(&mut line).unwrap();
         let refused = document.root().deserialize::<T>().err();
         refused.map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_whole_float_is_an_integer_where_one_is_wanted() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(tag = "kind")]
+        enum Tagged {
+            Side { length: f64 },
+        }
+
+        assert_eq!(read::<i32>("2.0"), Some(2));
+        assert_eq!(read::<u128>("2.0"), Some(2));
+        assert_eq!(read::<i128>("-2e3"), Some(-2000));
+        assert_eq!(read::<u128>("18446744073709551615"), Some(u64::MAX.into()));
+        // Of one beyond 64 bits the digits are lost.
+        for refused in ["2.5", "18446744073709551616", "1e30"] {
+            assert_eq!(read::<u128>(refused), None, "{refused}");
+        }
+        assert_eq!(read::<u128>("-2.0"), None);
+        // What is kept as it was keeps that it was a float.
+        assert_eq!(read("2.0"), Some(serde_json::json!(2.0)));
+        let side = Tagged::Side { length: 2.0 };
+        assert_eq!(read(r#"{"kind":"Side","length":2}"#), Some(side));
     }
 
     #[test]

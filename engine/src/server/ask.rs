@@ -147,7 +147,8 @@ impl<'a> Context<'a> {
     /// before it asks is done again: let it have no effects, or let them be harmless twice.
     ///
     /// Several things are best asked for at once. A handler may ask again with what it has learnt;
-    /// what it was told before is still answered then.
+    /// what it was told before is still answered then. A [`Hook`](crate::Hook) may ask as well, before
+    /// the handler: an answer is everybody's who asks under its key.
     ///
     /// ```
     /// use tightwire::{Ask, Call, Context, Elicitation, Elicited, Field, Inputs, IntoReply, Reply, Tool};
@@ -172,7 +173,8 @@ impl<'a> Context<'a> {
     /// # Errors
     ///
     /// [`Ask`] if not all is answered yet; also if the client cannot be asked for it, or if an
-    /// answer of the client is not valid, which ends the request with an error that says so.
+    /// answer of the client is not valid, which ends the request with an error that says so. The
+    /// client of a session cannot be asked before it has sent `notifications/initialized`.
     pub fn ask(&self, inputs: Inputs) -> Result<Answers<'a>, Ask> {
         let mut list = Vec::new();
         let mut missing = Inputs::new();

@@ -7,6 +7,9 @@
 //!    │  anything else: -32602
 //! ```
 //!
+//! Requests are served since `initialize` was answered. The client is sent some, and told what it did
+//! not ask for, once it has sent `notifications/initialized`.
+//!
 //! Specification: 2025-11-25, `basic/lifecycle`.
 
 use std::sync::Arc;
