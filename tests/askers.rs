@@ -242,3 +242,32 @@ fn a_member_that_a_resource_has_no_use_for_changes_no_state() {
     assert_eq!(keys, ["name", "age"]);
     assert!(answer.to_string().contains("my-name my-age"), "{answer}");
 }
+
+/// All answers are kept for later rounds, so there may be only so many; and many rounds of many
+/// answers take no longer than they are long.
+#[test]
+fn a_request_brings_so_many_answers_and_no_more() {
+    let mut server = Stepped::new(server().tool(Tool::new("inline", handler)));
+    let call = |round: usize, count: usize, state: &Value| {
+        let mut params = json!({ "name": "inline", "arguments": {}, "_meta": modern_meta() });
+        params["_meta"][CAPABILITIES] = json!({ "elicitation": {} });
+        let responses: serde_json::Map<_, _> = (0..count)
+            .map(|index| (format!("{round}-{index}"), accepted("x")))
+            .collect();
+        params["inputResponses"] = responses.into();
+        if !state.is_null() {
+            params["requestState"] = state.clone();
+        }
+        json!({ "jsonrpc": "2.0", "id": round, "method": "tools/call", "params": params })
+    };
+    let error = refusal(&server.ask(&call(0, 1025, &Value::Null).to_string()));
+    assert_eq!(error.code, -32602);
+    assert!(error.message.contains("1024"), "{}", error.message);
+    let mut state = Value::Null;
+    for round in 1..4 {
+        let answer = server.ask(&call(round, 1024, &state).to_string());
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+        state = answer["result"]["requestState"].clone();
+        assert!(state.is_string());
+    }
+}

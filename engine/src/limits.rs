@@ -119,7 +119,8 @@ pub struct Limits {
     /// core. It is off by itself on a single core, and where it does not pay.
     pub spin_us_max: u64,
     /// How long, in milliseconds, the end waits for what is unanswered, and for a reader that
-    /// takes nothing: on sockets, the end of the server. Default 1,500: hosts follow up with SIGTERM after two seconds.
+    /// takes nothing: on sockets, the end of the server. Default 1,500: hosts follow up with SIGTERM
+    /// after two seconds.
     pub drain_ms_max: u64,
 }
 

@@ -19,7 +19,7 @@
 //! Specification: 2026-07-28, `basic/patterns/mrtr`; before, `client/elicitation`,
 //! `client/sampling`, `client/roots`.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use tightwire_codec::{JsonWriter, Number, Object, Value};
 
@@ -38,6 +38,9 @@ use crate::{
         version::{Era, ProtocolVersion},
     },
 };
+
+/// The most answers that a request may bring.
+pub(super) const RESPONSES_MAX: usize = 1024;
 
 /// What the client has answered so far, and the state kept between rounds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,14 +76,11 @@ impl<'a> Given<'a> {
     /// All answers of the client, to be known in later rounds. Also those that nobody has asked for
     /// yet: who asked in an earlier round, a hook or another that comes before the handler, may not
     /// have been reached in this one.
-    fn known(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        let is_new = move |key: &str| {
-            let responses = self.responses;
-            responses.is_some_and(|responses| responses.find(key).is_some())
-        };
-        let earlier = self.earlier.into_iter().flatten();
-        let earlier = earlier.filter(move |(key, _)| !is_new(key));
-        earlier.chain(self.responses.into_iter().flatten())
+    pub(super) fn known(self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let mut keys = HashSet::new();
+        // What the client said last counts.
+        let answers = [self.responses, self.earlier].into_iter().flatten();
+        answers.flatten().filter(move |(key, _)| keys.insert(*key))
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 use tightwire_codec::{Id, JsonWriter, LINE_PADDING, Line, Object, Parser, ParserLimits, Value};
 
 use super::{
-    ask::Given,
+    ask::{Given, RESPONSES_MAX},
     batch::BatchKey,
     connection::{Core, Now},
     context::{Asked, Context, Outbox},
@@ -217,6 +217,12 @@ impl Core {
             }
         };
         let responses = optional_object(params.input_responses, "inputResponses")?;
+        // What nobody asks for is kept too: see `Given::known`.
+        if responses.is_some_and(|responses| responses.len() > RESPONSES_MAX) {
+            return Err(RpcError::invalid_params(format!(
+                "params.inputResponses must have {RESPONSES_MAX} members at most"
+            )));
+        }
         let Some(payload) = payload else {
             let given = Given::read(responses, None);
             return self.serve(params, serving, given, out);

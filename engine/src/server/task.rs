@@ -466,22 +466,14 @@ fn request(run: &Run<'_>) -> Arc<str> {
     Arc::from(String::from_utf8_lossy(&json))
 }
 
-/// What the client has answered before there was a task: what it said last counts.
+/// What the client has answered before there was a task.
 fn answers(given: &Given<'_>) -> Vec<(String, Arc<str>)> {
-    let mut answers: Vec<(String, Arc<str>)> = Vec::new();
-    for (key, answer) in [given.responses, given.earlier]
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        if answers.iter().all(|(known, _)| known != key) {
-            let mut json = Vec::new();
-            JsonWriter::new(&mut json).value(answer);
-            let json = String::from_utf8_lossy(&json);
-            answers.push((key.to_owned(), Arc::from(json)));
-        }
-    }
-    answers
+    let json = |(key, answer): (&str, _)| {
+        let mut json = Vec::new();
+        JsonWriter::new(&mut json).value(answer);
+        (key.to_owned(), Arc::from(String::from_utf8_lossy(&json)))
+    };
+    given.known().map(json).collect()
 }
 
 fn decide_guarded(decide: &Decide, context: &Context<'_>) -> Result<Result<bool, Ask>, String> {

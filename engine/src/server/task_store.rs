@@ -8,8 +8,9 @@ use crate::model::task::TaskRecord;
 /// Where tasks are kept.
 ///
 /// The engine calls it with one lock held, from whichever thread has news: its methods must be
-/// short, and must neither panic nor call back into the server. Within one server nothing else changes a task
-/// between a [`load`](TaskStore::load) and the [`store`](TaskStore::store) that follows it.
+/// short, and must neither panic nor call back into the server. Within one server nothing else
+/// changes a task between a [`load`](TaskStore::load) and the [`store`](TaskStore::store) that
+/// follows it.
 pub trait TaskStore: Send + Sync + 'static {
     /// Keeps a new task. When this returns, `load` must find it.
     ///

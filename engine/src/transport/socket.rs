@@ -110,7 +110,9 @@ impl FrozenServer {
     ///
     /// Most limits hold for each connection by itself; those of the pool, of tasks,
     /// [`Limits::connections_max`](crate::Limits::connections_max) and
-    /// [`Limits::connections_bytes_max`](crate::Limits::connections_bytes_max) for all together. Panics in handlers are told in a line on stderr that cannot block; the panic hook of the
+    /// [`Limits::connections_bytes_max`](crate::Limits::connections_bytes_max) for all together.
+    ///
+    /// Panics in handlers are told in a line on stderr that cannot block; the panic hook of the
     /// process is called for all others.
     ///
     /// # Errors
