@@ -3,6 +3,8 @@
 //!
 //! Specification: 2026-07-28, `basic/patterns/mrtr`.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 use tightwire::{
     Ask, AsyncAnswer, Call, Context, Elicitation, Field, Hook, Inputs, IntoReply, Prompt, Reply,
@@ -11,6 +13,8 @@ use tightwire::{
 use tightwire_tests::{
     Stepped, legacy, legacy_result, modern, modern_meta, modern_result, refusal, server, text,
 };
+
+use crate::session_tasks::open;
 
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// How many rounds are enough for all that is asked here.
@@ -212,6 +216,97 @@ fn what_decides_for_a_task_and_a_hook_ask_one_after_the_other() {
     let (keys, answer) = rounds(&mut server, "tools/call", &json!({ "name": "task" }));
     assert_eq!(keys, ["consent", "again", "when"]);
     assert_eq!(answer["result"]["resultType"], "task", "{answer}");
+}
+
+/// Keeps a state before the first round.
+struct Keeping;
+
+impl Hook for Keeping {
+    fn before(&self, context: &Context<'_>) -> Result<(), RpcError> {
+        if context.state().is_none() {
+            context.keep("hook's");
+        }
+        Ok(())
+    }
+}
+
+/// Does nothing.
+struct Silent;
+
+impl Hook for Silent {}
+
+/// The states that a function finds in its rounds, one after the other.
+fn states_found(options: TaskOptions, hook: impl Hook, call: impl FnOnce(&mut Stepped)) -> Value {
+    let found = Arc::<Mutex<Vec<Option<String>>>>::default();
+    let finding = Arc::clone(&found);
+    let tool = Tool::new("find", move |call: Call<'_>, reply: Reply<'_>| {
+        let state = call.context().state().map(str::to_owned);
+        finding.lock().unwrap().push(state);
+        one(call.context(), "name").reply(reply);
+    });
+    call(&mut Stepped::new(
+        server().tool(tool.task(options)).hook(hook),
+    ));
+    let found = found.lock().unwrap();
+    json!(*found)
+}
+
+/// Has a task answered what it asks.
+fn answer_task(server: &mut Stepped, task: &Value) {
+    let mut meta = modern_meta();
+    meta[CAPABILITIES] = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let responses = json!({ "name": accepted("name") });
+    let params = json!({ "taskId": task, "inputResponses": responses, "_meta": meta });
+    server.ask(&modern(2, "tasks/update", params));
+}
+
+#[test]
+fn what_was_kept_before_a_call_became_a_task_is_found_as_without_one() {
+    let two_rounds = |server: &mut Stepped| {
+        let (_, answer) = rounds(server, "tools/call", &json!({ "name": "find" }));
+        if answer["result"]["resultType"] == "task" {
+            answer_task(server, &answer["result"]["taskId"]);
+        }
+    };
+    for is_task in [false, true] {
+        let support = TaskOptions::new(TaskSupport::Optional);
+        let options = support.clone().when(move |_| Ok(is_task));
+        let found = states_found(options, Keeping, two_rounds);
+        assert_eq!(found, json!([null, "hook's"]), "{is_task}");
+        let options = support.when(move |call| {
+            if call.context().state().is_none() {
+                call.context().keep("decider's");
+            }
+            Ok(is_task)
+        });
+        let found = states_found(options, Silent, two_rounds);
+        assert_eq!(found, json!([null, "decider's"]), "{is_task}");
+    }
+}
+
+#[test]
+fn in_a_session_it_is_found_as_well() {
+    for task in [None, Some(json!({}))] {
+        let found = states_found(TaskSupport::Optional.into(), Keeping, |server| {
+            open(server);
+            let mut params = json!({ "name": "find" });
+            if let Some(task) = &task {
+                params["task"] = task.clone();
+            }
+            let mut lines = send(server, &legacy(1, "tools/call", &params));
+            let id = lines[0]["result"]["task"]["taskId"].clone();
+            if task.is_some() {
+                lines = send(server, &legacy(2, "tasks/result", &json!({ "taskId": id })));
+            }
+            let asked = lines
+                .iter()
+                .find(|line| line["method"] == "elicitation/create");
+            let id = &asked.unwrap()["id"];
+            let answer = json!({ "jsonrpc": "2.0", "id": id, "result": accepted("name") });
+            send(server, &answer.to_string());
+        });
+        assert_eq!(found, json!([null, "hook's"]), "{task:?}");
+    }
 }
 
 /// Specification: 2026-07-28, `basic/patterns/mrtr`, Supported Requests.

@@ -11,7 +11,7 @@ use std::sync::{
 use serde_json::{Value, json};
 use tightwire::{
     Ask, Call, Context, Elicitation, Handle, Inputs, IntoReply, Limits, Prompt, Reply, Resource,
-    Server, Tool, UrlElicitation,
+    Server, TaskSupport, Tool, UrlElicitation,
 };
 use tightwire_tests::{
     Pair, Revision, legacy, legacy_result, modern, modern_meta, refusal, server, text,
@@ -50,6 +50,7 @@ fn signing_in(is_signed_in: &Arc<AtomicBool>) -> Server {
         Tool::new(name, move |call: Call<'_>, reply: Reply<'_>| {
             invoices(call.context(), &is_signed_in).reply(reply);
         })
+        .task(TaskSupport::Optional)
     };
     let (in_prompt, in_resource) = (Arc::clone(is_signed_in), Arc::clone(is_signed_in));
     server()
@@ -75,10 +76,12 @@ fn signing_in(is_signed_in: &Arc<AtomicBool>) -> Server {
 fn opening() -> Server {
     let tool = Tool::new("open", |call: Call<'_>, reply: Reply<'_>| {
         open(call.context()).reply(reply);
-    });
+    })
+    .task(TaskSupport::Optional);
     let blocking = Tool::new("open-blocking", |call: Call<'_>, reply: Reply<'_>| {
         open(call.context()).reply(reply);
-    });
+    })
+    .task(TaskSupport::Optional);
     server().tool(tool).tool(blocking.blocking())
 }
 
@@ -118,6 +121,28 @@ fn accept(asked: &Value) -> String {
 fn complete(id: &str) -> Value {
     let method = "notifications/elicitation/complete";
     json!({ "jsonrpc": "2.0", "method": method, "params": { "elicitationId": id } })
+}
+
+/// Makes a task of a call, and waits for its result under the id 2: what comes of that.
+fn wait_for_task(pair: &mut Pair, name: &str) -> Vec<Value> {
+    let params = json!({ "name": name, "task": {} });
+    let mut lines = pair.send(&legacy(1, "tools/call", &params));
+    let task = &lines.remove(0)["result"]["task"]["taskId"];
+    lines.extend(pair.send(&legacy(2, "tasks/result", &json!({ "taskId": task }))));
+    lines
+}
+
+/// The next that is not told of a task's status.
+fn after_status(pair: &mut Pair, lines: &mut Vec<Value>) -> Value {
+    loop {
+        if lines.is_empty() {
+            lines.push(pair.wait());
+        }
+        let line = lines.remove(0);
+        if line["method"] != "notifications/tasks/status" {
+            return line;
+        }
+    }
 }
 
 /// All that comes within a while.
@@ -233,6 +258,50 @@ fn a_call_fails_until_its_pages_were_opened() {
     is_signed_in.store(true, Ordering::Relaxed);
     let answer = pair.ask(&call(2, "invoices"));
     assert_eq!(answer, legacy_result(2, &text("two invoices")));
+}
+
+#[test]
+fn what_a_task_asks_is_told_to_be_complete_by_a_handle() {
+    for name in ["open", "open-blocking"] {
+        let mut server = opening();
+        let handle = server.handle();
+        let mut pair = session(server);
+        let mut lines = wait_for_task(&mut pair, name);
+        let asked = after_status(&mut pair, &mut lines);
+        assert_eq!(asked["params"]["elicitationId"], "p-1", "{asked}");
+        handle.elicitation_complete("p-1");
+        assert_eq!(after_status(&mut pair, &mut lines), complete("p-1"));
+        handle.elicitation_complete("p-1");
+        assert_eq!(pair.poll(), Vec::<Value>::new(), "it was told");
+    }
+}
+
+#[test]
+fn what_a_task_asks_is_told_to_be_complete_by_the_task() {
+    for name in ["open", "open-blocking"] {
+        let mut pair = session(opening());
+        let mut lines = wait_for_task(&mut pair, name);
+        let asked = after_status(&mut pair, &mut lines);
+        lines.extend(pair.send(&accept(&asked)));
+        let mut told = [(); 2].map(|()| after_status(&mut pair, &mut lines));
+        told.sort_by_key(|line| line["id"].is_null());
+        assert_eq!(told[0]["result"]["content"][0]["text"], "accept");
+        assert_eq!(told[1], complete("p-1"));
+    }
+}
+
+#[test]
+fn a_task_fails_on_pages_that_are_told_to_be_complete() {
+    for name in ["invoices", "invoices-blocking"] {
+        let mut server = signing_in(&Arc::default());
+        let handle = server.handle();
+        let mut pair = session(server);
+        let mut lines = wait_for_task(&mut pair, name);
+        let refused = after_status(&mut pair, &mut lines);
+        assert_eq!(refused["error"]["code"], -32042, "{refused}");
+        handle.elicitation_complete("p-1");
+        assert_eq!(after_status(&mut pair, &mut lines), complete("p-1"));
+    }
 }
 
 #[test]

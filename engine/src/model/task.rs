@@ -190,17 +190,21 @@ impl TaskRecord {
         }
     }
 
-    /// The parameters of the call and what is known besides, one JSON object.
-    pub(crate) fn call(&self) -> Vec<u8> {
+    /// The parameters of the call and what is known besides, one JSON object; with the state that was
+    /// kept before the call became a task, of which its function learns in the round after.
+    pub(crate) fn call(&self, kept_before: Option<&str>) -> Vec<u8> {
         let mut bytes = self.request.as_bytes().to_vec();
         // Its closing brace.
         bytes.pop();
         let mut writer = JsonWriter::new(&mut bytes);
         writer.raw(b",\"responses\":");
         write_pairs(&mut writer, &self.answers);
-        if let Some(kept) = &self.kept {
-            writer.raw(b",\"state\":");
-            writer.string(kept);
+        for (key, text) in [("state", self.kept.as_deref()), ("kept", kept_before)] {
+            if let Some(text) = text {
+                writer.raw(b",");
+                writer.key(key);
+                writer.string(text);
+            }
         }
         writer.raw(b"}");
         bytes

@@ -319,10 +319,13 @@ impl<'a> Context<'a> {
         let mut writer = JsonWriter::new(&mut data);
         writer.raw(b"{\"elicitations\":[");
         let max = self.registry.limits.elicitations_max;
+        let mailbox = self.mailbox();
         writer.items(inputs.into_list(), |writer, (_, input)| {
             if let Input::Url(mut page) = input {
                 let id = page.identify(|| self.registry.seal.unique_id(self.unix_ms));
-                lock(self.completions.changes()).open_elicitation(id, max);
+                if let Some(mailbox) = &mailbox {
+                    lock(mailbox.changes()).open_elicitation(id, max);
+                }
                 page.write(writer, self.version);
             }
         });

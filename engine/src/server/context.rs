@@ -7,7 +7,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -50,6 +50,8 @@ pub struct Context<'a> {
     pub(crate) outbox: &'a Mutex<Outbox>,
     /// What is left there reaches the connection; or the tasks of the server, if this is one.
     pub(crate) completions: &'a Arc<Completions>,
+    /// Of a task, the mailbox of its session, which may be gone or never have been.
+    pub(crate) session: Option<&'a Weak<Completions>>,
     pub(crate) remote: Option<Remote<'a>>,
 }
 
@@ -338,7 +340,18 @@ impl<'a> Context<'a> {
     /// Specification: 2025-11-25, `client/elicitation`, Completion Notifications for URL Mode
     /// Elicitation.
     pub fn elicitation_complete(&self, id: &str) {
-        self.completions.complete_elicitation(id);
+        if let Some(mailbox) = self.mailbox() {
+            mailbox.complete_elicitation(id);
+        }
+    }
+
+    /// That of the connection whose client is asked, also where a task asks it. A task whose session
+    /// is gone, or that is nobody's in particular, has none.
+    pub(super) fn mailbox(&self) -> Option<Arc<Completions>> {
+        match self.session {
+            Some(session) => session.upgrade(),
+            None => Some(Arc::clone(self.completions)),
+        }
     }
 
     fn progress_notice(

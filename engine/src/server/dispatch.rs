@@ -594,6 +594,7 @@ impl Core {
             registry: &self.registry,
             outbox: &self.outbox,
             completions: &self.completions,
+            session: None,
             remote: None,
         }
     }

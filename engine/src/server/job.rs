@@ -3,7 +3,7 @@
 use std::{
     fmt,
     future::poll_fn,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
     task::{Poll, Waker},
     time::Duration,
 };
@@ -51,6 +51,8 @@ struct Head {
     method: Method,
     unix_ms: u64,
     client: Arc<Client>,
+    /// Of a task, the mailbox of its session.
+    session: Option<Weak<Completions>>,
     /// Whether it is served in the loop after all, where its handler must not wait.
     in_loop: bool,
     /// How long it may take, from when it came.
@@ -129,6 +131,7 @@ impl Job {
             method: Method::ToolsCall,
             unix_ms,
             client: caller.client,
+            session: Some(caller.session),
             in_loop,
             time_limit: own_limit(registry, target),
         };
@@ -300,6 +303,7 @@ impl Head {
             method: context.request.method,
             unix_ms: context.unix_ms,
             client: Arc::clone(client),
+            session: None,
             in_loop: false,
             time_limit: Some(context.registry.limits.deferred_within(own_limit)),
         }
@@ -322,6 +326,7 @@ impl Head {
             registry,
             outbox,
             completions: &way.completions,
+            session: self.session.as_ref(),
             remote: Some(Remote {
                 serial: way.serial,
                 cancellation: &way.cancellation,

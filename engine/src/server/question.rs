@@ -108,15 +108,11 @@ impl Core {
             let origin = Origin::new(serving, &self.registry);
             return self.tell_finished(serving.now, &origin, ending);
         }
-        let registry = Arc::clone(&self.registry);
         let mut requests = Vec::new();
         let mut questions = Vec::new();
         for (key, mut input) in required.inputs.into_list() {
             self.questions += 1;
-            if let Some(id) = input.identify(|| registry.seal.unique_id(serving.now.unix_ms)) {
-                let max = registry.limits.elicitations_max;
-                lock(self.completions.changes()).open_elicitation(id, max);
-            }
+            self.open_elicitation(&mut input, serving.now);
             let mut writer = JsonWriter::new(&mut requests);
             writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
             writer.u64(self.questions);
@@ -145,6 +141,17 @@ impl Core {
         let expiry = Expiry::after(serving.now, self.registry.limits.ask_max());
         let what = Awaited::Answers(Box::new(asking));
         self.wait(serving, expiry, what);
+    }
+
+    /// Gives an elicitation by URL its id, and notes that the client is sent it.
+    ///
+    /// Specification: 2025-11-25, `client/elicitation`, Completion Notifications for URL Mode
+    /// Elicitation.
+    pub(super) fn open_elicitation(&self, input: &mut Input, now: Now) {
+        if let Some(id) = input.identify(|| self.registry.seal.unique_id(now.unix_ms)) {
+            let max = self.registry.limits.elicitations_max;
+            lock(self.completions.changes()).open_elicitation(id, max);
+        }
     }
 
     /// Takes an answer of the client. One to nothing that was asked, or to what is no longer

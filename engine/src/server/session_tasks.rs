@@ -229,7 +229,6 @@ impl Core {
             }
             return Ok(true);
         }
-        self.empty_outbox();
         self.advance_tasks(serving.now);
         self.make_session_task(tool, options, wanted, serving, run, out)
     }
@@ -245,6 +244,7 @@ impl Core {
         run: &Run<'_>,
         out: &mut Vec<u8>,
     ) -> Result<bool, RpcError> {
+        let kept = self.empty_outbox();
         let registry = Arc::clone(&self.registry);
         let Some(tasks) = &registry.tasks else {
             return Ok(false);
@@ -259,7 +259,14 @@ impl Core {
             client: Arc::clone(self.session.client()),
             session: Arc::downgrade(&self.completions),
         };
-        let start = match tasks.create(record.clone(), caller, tool.timeout, now.unix_ms) {
+        let start = tasks.create(
+            record.clone(),
+            kept.as_deref(),
+            caller,
+            tool.timeout,
+            now.unix_ms,
+        );
+        let start = match start {
             Ok(start) => start,
             Err(error) => {
                 // The hooks that were asked are told how it ended.

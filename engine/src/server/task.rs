@@ -183,7 +183,9 @@ impl Core {
             match decision {
                 Ok(Ok(_)) => self.forget_notices(),
                 Ok(Err(_)) => {}
-                Err(_) => self.empty_outbox(),
+                Err(_) => {
+                    self.empty_outbox();
+                }
             }
             match decision {
                 Ok(Ok(true)) => {}
@@ -214,9 +216,10 @@ impl Core {
             self.run_alone(serving, run, out, |_, answer| answer.error(&error));
             return Ok(true);
         }
-        self.empty_outbox();
-        let start = match tasks.create(record, Caller::modern(), tool.timeout, serving.now.unix_ms)
-        {
+        let kept = self.empty_outbox();
+        let (caller, now_unix_ms) = (Caller::modern(), serving.now.unix_ms);
+        let start = tasks.create(record, kept.as_deref(), caller, tool.timeout, now_unix_ms);
+        let start = match start {
             Ok(start) => start,
             Err(error) => {
                 // The hooks that were asked are told how it ended.
@@ -253,10 +256,11 @@ impl Core {
     }
 
     /// Forgets what was said of a request before there was a reply to it: else the next request would
-    /// be told it.
-    pub(super) fn empty_outbox(&mut self) {
+    /// be told it. The state that was kept.
+    pub(super) fn empty_outbox(&mut self) -> Option<String> {
         let outbox = self.outbox.get_mut();
-        *outbox.unwrap_or_else(PoisonError::into_inner) = Outbox::default();
+        let outbox = outbox.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(outbox).kept
     }
 
     /// Forgets what was said before it was known what a call becomes.

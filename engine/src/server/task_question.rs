@@ -42,13 +42,13 @@ impl Core {
         now: Now,
         out: &mut Vec<u8>,
     ) {
-        let asked = &mut self.session_tasks.asked;
-        if asked.iter().any(|asked| asked.task == *task) {
+        let mut asked = self.session_tasks.asked.iter();
+        if asked.any(|asked| asked.task == *task) {
             return;
         }
         for (key, mut input) in tasks.inputs(task) {
             self.questions += 1;
-            input.identify(|| self.registry.seal.unique_id(now.unix_ms));
+            self.open_elicitation(&mut input, now);
             let mut line = Vec::new();
             let mut writer = JsonWriter::new(&mut line);
             writer.raw(b"{\"jsonrpc\":\"2.0\",\"id\":");
@@ -58,7 +58,7 @@ impl Core {
             writer.raw(b"}\n");
             relate(&mut line, task);
             out.extend_from_slice(&line);
-            asked.push(AskedOfTask {
+            self.session_tasks.asked.push(AskedOfTask {
                 id: self.questions,
                 task: Arc::clone(task),
                 key,

@@ -162,7 +162,7 @@ impl Tasks {
         started.is_some_and(|tasks| tasks.store.has_room(record))
     }
 
-    /// Makes a task of a call.
+    /// Makes a task of a call, before which somebody may have kept a state.
     ///
     /// # Errors
     ///
@@ -170,13 +170,14 @@ impl Tasks {
     pub(super) fn create(
         &self,
         record: TaskRecord,
+        kept: Option<&str>,
         caller: Caller,
         timeout: Option<Duration>,
         now: u64,
     ) -> Result<Start, RpcError> {
         let no_room = || RpcError::internal("Too many tasks; try again later");
         let started = self.started.get().ok_or_else(no_room)?;
-        let call = record.call();
+        let call = record.call(kept);
         let tool = record.tool.clone();
         let expiry = record.expires_unix_ms();
         let created = record.created_unix_ms;
@@ -250,7 +251,7 @@ impl Tasks {
         if is_complete {
             record.state = TaskState::Working;
         }
-        let (tool, call) = (record.tool.clone(), record.call());
+        let (tool, call) = (record.tool.clone(), record.call(None));
         let created = record.created_unix_ms;
         self.keep(id, record)
             .map_err(|_| RpcError::internal("there is no room for the answers; try again later"))?;
