@@ -369,6 +369,24 @@ fn the_end_of_a_session_is_that_of_its_tasks() {
 }
 
 #[test]
+fn a_session_ends_its_tasks_even_if_the_clock_went_back() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let server = server().tool(hold).freeze().unwrap();
+    let mut session = Stepped::connect(&server);
+    open(&mut session);
+    session.sleep_ms(5_000);
+    task(&mut session, "hold");
+    let ticket = held.next();
+    let mut out = Vec::new();
+    session
+        .connection()
+        .handle_timeout(Now::default(), &mut out);
+    session.connection().abort(Now::default(), &mut out);
+    assert!(ticket.is_cancelled());
+}
+
+#[test]
 fn after_the_last_line_results_come_and_no_notifications() {
     let (mut server, held) = holding(Limits::default());
     let id = task(&mut server, "hold");

@@ -485,7 +485,8 @@ impl Core {
         if let (Some(tasks), Some(seen)) = (&registry.tasks, self.tasks_seen)
             && !list.is_empty()
         {
-            tasks.forget(list.iter().map(|task| &*task.id), &principal);
+            let ids = list.iter().map(|task| &*task.id);
+            tasks.forget(ids, &principal, seen.unix_ms);
             tasks.advance(seen.unix_ms, &registry, &mut self.log);
             self.cancelled = true;
         }

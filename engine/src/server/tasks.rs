@@ -316,12 +316,14 @@ impl Tasks {
         Ok((record, is_new))
     }
 
-    /// Has tasks expire now, since nobody can ask for them any more.
-    pub(super) fn forget<'a>(&self, ids: impl Iterator<Item = &'a str>, principal: &str) {
+    /// Has tasks expire by now, since nobody can ask for them any more.
+    pub(super) fn forget<'a>(&self, ids: impl Iterator<Item = &'a str>, principal: &str, now: u64) {
         let _table = self.table();
         for id in ids {
             if let Ok(mut record) = self.load(id, principal) {
                 record.ttl_ms = 0;
+                // The wall clock may have gone back since.
+                record.created_unix_ms = record.created_unix_ms.min(now);
                 self.note_due(record.expires_unix_ms());
                 let _ = self.keep(id, record);
             }
