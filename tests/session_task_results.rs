@@ -91,6 +91,35 @@ fn what_came_in_before_is_told_before_the_result() {
 }
 
 #[test]
+fn who_waits_has_the_result_even_if_it_made_room_for_another_task() {
+    let held = Held::default();
+    let limits = Limits {
+        tasks_max: 1,
+        ..Limits::default()
+    };
+    let hold = held.tool().task(TaskSupport::Optional);
+    let server = server().limits(limits).tool(hold).freeze().unwrap();
+    let [mut first, mut second] = [(); 2].map(|()| {
+        let mut stepped = Stepped::connect(&server);
+        open(&mut stepped);
+        stepped
+    });
+    let id = task(&mut first, "hold");
+    for waiting in ["a", "b"] {
+        first.send(&wait(waiting, &id));
+    }
+    held.answer("done");
+    // The other one has its turn first, and there is one place.
+    task(&mut second, "hold");
+    let lines = first.completed();
+    assert_eq!(lines[0]["params"]["status"], "completed");
+    let done = |id: &str| (json!(id), json!("done"));
+    assert_eq!(said(&lines), [done("a"), done("b")]);
+    // From then on it is forgotten.
+    assert_eq!(refusal(&first.ask(&wait("c", &id))).code, -32602);
+}
+
+#[test]
 fn a_request_that_waits_can_be_cancelled_and_the_task_goes_on() {
     let (mut server, held) = holding(Limits::default());
     let id = task(&mut server, "hold");
@@ -366,6 +395,24 @@ fn the_end_of_a_session_is_that_of_its_tasks() {
     let mut third = Stepped::connect(&server);
     open(&mut third);
     task(&mut third, "nap");
+}
+
+#[test]
+fn a_session_ends_its_tasks_even_if_the_clock_went_back() {
+    let held = Held::default();
+    let hold = held.tool().task(TaskSupport::Optional);
+    let server = server().tool(hold).freeze().unwrap();
+    let mut session = Stepped::connect(&server);
+    open(&mut session);
+    session.sleep_ms(5_000);
+    task(&mut session, "hold");
+    let ticket = held.next();
+    let mut out = Vec::new();
+    session
+        .connection()
+        .handle_timeout(Now::default(), &mut out);
+    session.connection().abort(Now::default(), &mut out);
+    assert!(ticket.is_cancelled());
 }
 
 #[test]

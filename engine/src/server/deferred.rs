@@ -368,7 +368,9 @@ impl Core {
                 });
             }
             CompletionKind::OfTask(notice) => out.extend_from_slice(&notice),
-            CompletionKind::Task { id, is_told } => self.handle_task(now, id, is_told, out),
+            CompletionKind::Task { id, end, is_told } => {
+                self.handle_task(now, id, end, is_told, out);
+            }
             // To be found in the mailbox of tasks alone.
             CompletionKind::Progress { .. } => {}
         }

@@ -411,12 +411,20 @@ impl Core {
 
     /// A task of the session is not at work any more: tells so, has the client asked, and answers
     /// one of those who wait for its result. The others have their turn when there is room.
-    pub(super) fn handle_task(&mut self, now: Now, id: Arc<str>, is_told: bool, out: &mut Vec<u8>) {
+    pub(super) fn handle_task(
+        &mut self,
+        now: Now,
+        id: Arc<str>,
+        end: Option<Box<TaskRecord>>,
+        is_told: bool,
+        out: &mut Vec<u8>,
+    ) {
         let registry = Arc::clone(&self.registry);
         let Some(tasks) = &registry.tasks else {
             return;
         };
-        let record = self.session_task(tasks, &id);
+        // What has ended may have made room for others since.
+        let record = end.map_or_else(|| self.session_task(tasks, &id), |end| Ok(*end));
         let is_over = (record.as_ref()).map_or(true, |record| record.state.is_terminal());
         let waits = self.waits_for(&id);
         if !is_told {
@@ -446,10 +454,16 @@ impl Core {
         if let Some(Entry { id: asked, .. }) =
             waits.and_then(|serial| self.pending.remove_serial(serial))
         {
-            self.answer_with(&asked.as_id(), &id, record, out);
+            self.answer_with(&asked.as_id(), &id, record.as_ref(), out);
             if self.waits_for(&id).is_some() {
-                let kind = CompletionKind::Task { id, is_told: true };
-                self.completed.push_front(Completion { serial: 0, kind });
+                let kind = CompletionKind::Task {
+                    id,
+                    end: record.ok().map(Box::new),
+                    is_told: true,
+                };
+                let next = Completion { serial: 0, kind };
+                self.completions.count(&next);
+                self.completed.push_front(next);
             }
         }
     }
@@ -459,19 +473,19 @@ impl Core {
         let tasks = self.registry.tasks.as_ref();
         let record = tasks.ok_or_else(no_such_task);
         let record = record.and_then(|tasks| self.session_task(tasks, task));
-        self.answer_with(&serving.id, task, record, out);
+        self.answer_with(&serving.id, task, record.as_ref(), out);
     }
 
     fn answer_with(
         &self,
         id: &Id<'_>,
         task: &str,
-        record: Result<TaskRecord, RpcError>,
+        record: Result<&TaskRecord, &RpcError>,
         out: &mut Vec<u8>,
     ) {
         match record {
-            Ok(record) => write_result(out, id, task, &record),
-            Err(error) => self.error(Some(id), &error, out),
+            Ok(record) => write_result(out, id, task, record),
+            Err(error) => self.error(Some(id), error, out),
         }
     }
 
@@ -492,7 +506,8 @@ impl Core {
         if let (Some(tasks), Some(seen)) = (&registry.tasks, self.tasks_seen)
             && !list.is_empty()
         {
-            tasks.forget(list.iter().map(|task| &*task.id), &principal);
+            let ids = list.iter().map(|task| &*task.id);
+            tasks.forget(ids, &principal, seen.unix_ms);
             tasks.advance(seen.unix_ms, &registry, &mut self.log);
             self.cancelled = true;
         }

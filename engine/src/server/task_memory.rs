@@ -229,6 +229,8 @@ impl Tasks {
             share.ended = share.ended.plus(size);
             self.ended = self.ended.plus(size);
         } else {
+            // It may have ended before: a store is told of it as it is now.
+            end = None;
             share.at_work = share.at_work.plus(size);
             self.at_work = self.at_work.plus(size);
         }
@@ -373,6 +375,19 @@ mod tests {
         // What is forgotten does not expire, either.
         assert_eq!(store.sweep(1_000), ["c", "d", "e"]);
         assert!(lock(&store.tasks).by_expiry.is_empty());
+    }
+
+    #[test]
+    fn what_is_at_work_again_has_not_ended() {
+        let store = MemoryTaskStore::new(2, 1 << 20);
+        store.insert("a", ended(0, 9)).unwrap();
+        store.store("a", task(0, 1)).unwrap();
+        assert_eq!(lock(&store.tasks).ended, Size::default());
+        store.insert("b", of(1, task(0, 1))).unwrap();
+        assert_eq!(store.insert("c", of(2, task(0, 1))), Err(TaskStoreFull));
+        assert_eq!(store.sweep(1), ["a", "b"]);
+        assert_eq!(lock(&store.tasks).at_work, Size::default());
+        assert!(lock(&store.tasks).shares.is_empty());
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::{
     error::RpcError,
     model::{
         input::Input,
-        task::{TaskState, relate},
+        task::{TaskRecord, TaskState, relate},
     },
     protocol::{
         method::Method,
@@ -116,11 +116,14 @@ impl Running {
             .is_some_and(|end| end <= now && delay.is_none_or(|at| at >= end))
     }
 
-    /// Tells the session that the task is not at work any more.
-    pub(super) fn stopped(&self) -> Option<Letter> {
+    /// Tells the session that the task is not at work any more, and what it has ended as, if it has.
+    pub(super) fn stopped(&self, end: Option<TaskRecord>) -> Option<Letter> {
         self.caller.is_session().then(|| {
-            let id = Arc::from(self.id.as_str());
-            let kind = CompletionKind::Task { id, is_told: false };
+            let kind = CompletionKind::Task {
+                id: Arc::from(self.id.as_str()),
+                end: end.map(Box::new),
+                is_told: false,
+            };
             (Weak::clone(&self.caller.session), kind)
         })
     }
@@ -227,9 +230,15 @@ pub(super) struct Gone {
 }
 
 impl Gone {
-    pub(super) fn add(&mut self, running: Option<Running>, ending: Ending, now: u64) {
+    pub(super) fn add(
+        &mut self,
+        running: Option<Running>,
+        end: Option<TaskRecord>,
+        ending: Ending,
+        now: u64,
+    ) {
         if let Some(running) = running {
-            self.letters.extend(running.stopped());
+            self.letters.extend(running.stopped(end));
             self.running.push((running, ending, now));
         }
     }

@@ -309,7 +309,8 @@ impl Tasks {
                 record.updated_unix_ms = now;
                 let _ = self.keep(id, record.clone());
             }
-            gone.add(table.remove(id), Ending::Cancelled, now);
+            let end = Some(record.clone());
+            gone.add(table.remove(id), end, Ending::Cancelled, now);
             (record, is_new)
         };
         self.homes.tell();
@@ -317,12 +318,14 @@ impl Tasks {
         Ok((record, is_new))
     }
 
-    /// Has tasks expire now, since nobody can ask for them any more.
-    pub(super) fn forget<'a>(&self, ids: impl Iterator<Item = &'a str>, principal: &str) {
+    /// Has tasks expire by now, since nobody can ask for them any more.
+    pub(super) fn forget<'a>(&self, ids: impl Iterator<Item = &'a str>, principal: &str, now: u64) {
         let _table = self.table();
         for id in ids {
             if let Ok(mut record) = self.load(id, principal) {
                 record.ttl_ms = 0;
+                // The wall clock may have gone back since.
+                record.created_unix_ms = record.created_unix_ms.min(now);
                 self.note_due(record.expires_unix_ms());
                 let _ = self.keep(id, record);
             }
@@ -349,7 +352,7 @@ impl Tasks {
                 return false;
             };
             for id in started.store.sweep(now) {
-                gone.add(table.remove(&id), Ending::Cancelled, now);
+                gone.add(table.remove(&id), None, Ending::Cancelled, now);
             }
             self.end_late(&mut table, now, &mut gone);
             let expiry = started.store.next_expiry_unix_ms();
@@ -408,17 +411,17 @@ impl Tasks {
             }
             (CompletionKind::Ask(required), Some(running)) => {
                 if self.park(running, *required, now).is_ok() {
-                    gone.letters.extend(running.stopped());
+                    gone.letters.extend(running.stopped(None));
                 } else {
                     let error = RpcError::internal("there is no room for what the task asks");
-                    self.end(&running.id, now, failed(&error));
-                    gone.add(table.remove_serial(serial), UNANSWERED, now);
+                    let end = self.end(&running.id, now, failed(&error));
+                    gone.add(table.remove_serial(serial), end, UNANSWERED, now);
                 }
             }
             (CompletionKind::Answer(answer, ending), Some(running)) => {
                 let end = read_answer(&answer, ending, &running.caller);
-                self.end(&running.id, now, end);
-                gone.add(table.remove_serial(serial), ending, now);
+                let end = self.end(&running.id, now, end);
+                gone.add(table.remove_serial(serial), end, ending, now);
             }
             // Told already, or for sessions.
             (
@@ -470,25 +473,29 @@ impl Tasks {
                 let ms = running.timeout.unwrap_or_default().as_millis();
                 let error = RpcError::internal(format!("no answer within {ms} ms"));
                 let deadline = running.deadline.unwrap_or(now);
-                self.end(&running.id, deadline, failed(&error));
-                gone.add(Some(running), UNANSWERED, deadline);
+                let end = self.end(&running.id, deadline, failed(&error));
+                gone.add(Some(running), end, UNANSWERED, deadline);
             }
         }
     }
 
-    /// Ends a task.
-    fn end(&self, id: &str, now: u64, (state, message): (TaskState, Option<String>)) {
-        let Some(mut record) = self.live(id) else {
-            return;
-        };
+    /// Ends a task, unless it has ended. What it has ended as.
+    fn end(
+        &self,
+        id: &str,
+        now: u64,
+        (state, message): (TaskState, Option<String>),
+    ) -> Option<TaskRecord> {
+        let mut record = self.live(id)?;
         record.end(state, message);
         record.updated_unix_ms = now;
         if self.keep(id, record.clone()).is_err() {
             let error = RpcError::internal("there is no room for the result");
             let (state, message) = failed(&error);
             record.end(state, message);
-            let _ = self.keep(id, record);
+            let _ = self.keep(id, record.clone());
         }
+        Some(record)
     }
 
     /// Changes a task that has not ended, where there is room for it.

@@ -27,7 +27,10 @@ use super::{
     registry::Registry,
     reply::{Answer, Answering, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
 };
-use crate::protocol::{pending::IdBuf, version::ProtocolVersion};
+use crate::{
+    model::task::TaskRecord,
+    protocol::{pending::IdBuf, version::ProtocolVersion},
+};
 
 /// The right and duty to answer one deferred call, from any thread.
 ///
@@ -281,7 +284,8 @@ impl Completion {
                 message, notice, ..
             } => message.as_ref().map_or(0, Vec::len) + notice.len(),
             CompletionKind::Ask(required) => required.bytes(),
-            CompletionKind::After(..) | CompletionKind::Task { .. } | CompletionKind::Log(_) => 0,
+            CompletionKind::Task { end, .. } => end.as_ref().map_or(0, |end| end.bytes()),
+            CompletionKind::After(..) | CompletionKind::Log(_) => 0,
         }
     }
 
@@ -316,6 +320,8 @@ pub(crate) enum CompletionKind {
     /// A task is not at work any more, for its session.
     Task {
         id: Arc<str>,
+        /// What it has ended as: the store may have forgotten it by the time this is read.
+        end: Option<Box<TaskRecord>>,
         /// Whether its session has told so, and has only those to answer who wait for the result.
         is_told: bool,
     },
@@ -381,7 +387,7 @@ impl Completions {
     }
 
     pub(crate) fn push(&self, completion: Completion) {
-        self.bytes.fetch_add(completion.bytes(), Ordering::Relaxed);
+        self.count(&completion);
         let mut queue = lock(&self.queue);
         queue.list.push(completion);
         if self.for_tasks {
@@ -414,8 +420,15 @@ impl Completions {
         }
     }
 
-    /// Passes on what is for the session of a task.
-    pub(super) fn push_letter(&self, letter: Completion) {
+    /// Passes on what is for the session of a task. Where too much waits for it, what a task has
+    /// ended as is left to the store.
+    pub(super) fn push_letter(&self, mut letter: Completion) {
+        let fits = notice_fits(self.bytes(), letter.bytes());
+        if let CompletionKind::Task { end, .. } = &mut letter.kind
+            && !fits
+        {
+            *end = None;
+        }
         if letter.is_notice() {
             self.push_notice(letter);
         } else {
@@ -437,6 +450,11 @@ impl Completions {
     /// How many bytes are kept for calls that are not done.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Notes what is kept until it is taken.
+    pub(super) fn count(&self, completion: &Completion) {
+        self.bytes.fetch_add(completion.bytes(), Ordering::Relaxed);
     }
 
     /// What was taken is kept no longer.
@@ -519,4 +537,50 @@ impl Drop for JobBytes {
 /// Locks, whatever a panicking thread left: all that is behind these locks is whole at any time.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::task::TaskState;
+
+    /// Tells of a task that has ended with so much.
+    fn letter(bytes: usize) -> Completion {
+        let end = TaskRecord {
+            principal: String::new(),
+            tool: String::new(),
+            state: TaskState::Completed("x".repeat(bytes).into()),
+            status_message: None,
+            created_unix_ms: 0,
+            updated_unix_ms: 0,
+            ttl_ms: 1,
+            poll_interval_ms: 1,
+            request: Arc::from(""),
+            answers: Vec::new(),
+            kept: None,
+            connection: 0,
+        };
+        let kind = CompletionKind::Task {
+            id: Arc::from("task"),
+            end: Some(Box::new(end)),
+            is_told: false,
+        };
+        Completion { serial: 0, kind }
+    }
+
+    #[test]
+    fn what_tasks_have_ended_as_is_counted_and_limited() {
+        let mailbox = Completions::default();
+        for _ in 0..2 {
+            mailbox.push_letter(letter(9 << 20));
+        }
+        assert!((9 << 20..10 << 20).contains(&mailbox.bytes()));
+        let letters = mailbox.take();
+        let has_end =
+            |letter: &Completion| matches!(letter.kind, CompletionKind::Task { end: Some(_), .. });
+        let ends: Vec<bool> = letters.iter().map(has_end).collect();
+        assert_eq!(ends, [true, false]);
+        letters.iter().for_each(|letter| mailbox.settle(letter));
+        assert_eq!(mailbox.bytes(), 0);
+    }
 }
