@@ -14,7 +14,7 @@ use tightwire_codec::{Id, JsonWriter, Object, Value};
 use super::{
     ask::{Ask, Given, write_object},
     connection::{Core, Now},
-    context::{Context, Outbox},
+    context::Context,
     dispatch::{Ran, Run, Serving},
     excerpt,
     extension::Extension,
