@@ -166,6 +166,9 @@ fn results_go_out_as_there_is_room_for_them() {
     assert!(server.connection().has_completions());
     assert_eq!(said(&server.completed()).len(), 2);
     assert!(!server.connection().has_completions());
+    // No memory is kept for them any more, so that a long id has room.
+    let next = task(&mut server, "hold");
+    assert_eq!(server.send(&wait("n".repeat(4_500), &next)), NOTHING);
 }
 
 #[test]
