@@ -30,24 +30,13 @@ pub struct DeserializeError {
 }
 
 impl DeserializeError {
-    /// The same, of the member of this name.
+    /// The same, of the member of this name, or of the item of this index in brackets.
     #[cold]
-    fn in_member(mut self, name: &str) -> Self {
-        let dot = if self.starts_with_name() { "." } else { "" };
-        self.path = format!("{name}{dot}{}", self.path);
+    fn within(mut self, place: &str) -> Self {
+        let is_name = !self.path.is_empty() && !self.path.starts_with('[');
+        let dot = if is_name { "." } else { "" };
+        self.path = format!("{place}{dot}{}", self.path);
         self
-    }
-
-    /// The same, of the item of this index.
-    #[cold]
-    fn in_item(mut self, index: usize) -> Self {
-        let dot = if self.starts_with_name() { "." } else { "" };
-        self.path = format!("[{index}]{dot}{}", self.path);
-        self
-    }
-
-    fn starts_with_name(&self) -> bool {
-        !self.path.is_empty() && !self.path.starts_with('[')
     }
 }
 
@@ -261,7 +250,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
     ) -> Result<V::Value, DeserializeError> {
         let value = self.value.take();
         seed.deserialize(value.ok_or_else(|| de::Error::custom("value asked for before its key"))?)
-            .map_err(|error: DeserializeError| error.in_member(self.name))
+            .map_err(|error: DeserializeError| error.within(self.name))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -407,7 +396,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         self.index += 1;
         seed.deserialize(value)
             .map(Some)
-            .map_err(|error: DeserializeError| error.in_item(index))
+            .map_err(|error: DeserializeError| error.within(&format!("[{index}]")))
     }
 
     fn size_hint(&self) -> Option<usize> {

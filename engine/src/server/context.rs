@@ -17,6 +17,7 @@ use tightwire_codec::{JsonWriter, Object, Value};
 use super::{
     ask::{Ask, Given, Stop},
     client::Client,
+    milliseconds,
     registry::Registry,
     task_table::status_message,
     ticket::{Cancellation, Completion, CompletionKind, Completions, notice_fits},
@@ -228,7 +229,7 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn deadline_unix_ms(&self) -> Option<u64> {
         let limit = self.remote?.time_limit?;
-        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let limit_ms = milliseconds(limit);
         Some(self.unix_ms.saturating_add(limit_ms))
     }
 

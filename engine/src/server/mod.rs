@@ -93,7 +93,7 @@ mod tasks;
 pub(crate) mod ticket;
 pub(crate) mod tool;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -413,6 +413,11 @@ impl FrozenServer {
     pub fn limits(&self) -> &Limits {
         &self.registry.limits
     }
+}
+
+/// A time in whole milliseconds.
+pub(crate) fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A peer's text, short enough to be shown in a message.

@@ -20,6 +20,7 @@ use super::{
     extension::Extension,
     handler::{Call, guard},
     job::Job,
+    milliseconds,
     registry::{Parts, ToolEntry},
     reply::{Reply, begin_result},
     seal::PRINCIPAL,
@@ -489,8 +490,4 @@ fn decide_guarded(decide: &Decide, context: &Context<'_>) -> Result<Result<bool,
     };
     guard(|| decision = decide(call))?;
     Ok(decision)
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

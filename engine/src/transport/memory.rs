@@ -7,6 +7,7 @@ use tightwire_codec::{LineTooLong, Ring};
 use crate::server::{
     FrozenServer,
     connection::{Now, ServerConnection},
+    milliseconds,
 };
 
 /// A connection to a server in memory: the embedding API at its simplest.
@@ -251,10 +252,6 @@ impl Clock {
 #[cfg(unix)]
 pub(super) fn unix_ms() -> u64 {
     milliseconds(unix_time())
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn unix_time() -> Duration {
