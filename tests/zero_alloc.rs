@@ -353,6 +353,27 @@ fn the_connection_allocates_nothing() {
 }
 
 #[test]
+fn requests_of_more_kinds_than_are_remembered_allocate_nothing() {
+    let server = server().freeze().expect("the server can be frozen");
+    for client in Client::ALL {
+        let requests = client.requests();
+        assert!(requests.len() > server.limits().lines_remembered_max);
+        let mut counted = Counted::connect(&server, client);
+        let mut serve_all = |rounds: usize| {
+            let before = ALLOCATIONS.get();
+            for _ in 0..rounds {
+                for (_, request) in &requests {
+                    counted.serve(request);
+                }
+            }
+            ALLOCATIONS.get() - before
+        };
+        serve_all(100);
+        assert_eq!(serve_all(500), 0, "{client:?}");
+    }
+}
+
+#[test]
 fn calls_beside_open_subscriptions_allocate_nothing() {
     let mut server = server();
     let _handle = server.handle();

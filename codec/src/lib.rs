@@ -44,6 +44,7 @@
 
 mod de;
 mod error;
+mod memo;
 mod message;
 mod parse;
 mod recover;

@@ -15,6 +15,7 @@ use simd_json::{Buffers, ErrorType, Node, Tape};
 
 use crate::{
     error::{ParseError, ParseErrorKind},
+    memo::Memo,
     recover::{TapeIds, is_wide},
     ring::{LINE_PADDING, Line},
     value::Value,
@@ -29,14 +30,19 @@ pub struct ParserLimits {
     /// How many values and keys a line may hold. Only lines over 1 MiB are counted, before they
     /// are parsed: a shorter one cannot cost much memory.
     pub values_max: usize,
+    /// How many of the lines before are remembered, for a parser of a stream: one that differs from
+    /// such a line in nothing but numbers and strings need not be parsed. Lines of up to 1 KiB
+    /// without escapes are remembered.
+    pub lines_remembered: usize,
 }
 
 impl Default for ParserLimits {
-    /// 128 levels; 1,048,576 values.
+    /// 128 levels; 1,048,576 values; no lines remembered.
     fn default() -> Self {
         Self {
             nesting_max: 128,
             values_max: 1 << 20,
+            lines_remembered: 0,
         }
     }
 }
@@ -46,6 +52,7 @@ pub struct Parser {
     buffers: Buffers,
     /// The tape between two documents: empty, its allocation kept.
     tape: Tape<'static>,
+    memo: Memo,
     limits: ParserLimits,
     pub(crate) progress: Progress,
     /// In bytes, since the buffers were given back.
@@ -81,6 +88,7 @@ impl Parser {
         Self {
             buffers: Buffers::with_max_depth(Self::BYTES_AT_FIRST, limits.nesting_max),
             tape: Tape(Vec::new()),
+            memo: Memo::new(limits.lines_remembered),
             limits,
             progress: Progress::default(),
             longest_line: 0,
@@ -96,7 +104,7 @@ impl Parser {
     /// How many bytes the buffers take, as far as lines made them grow.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.longest_line + self.tape_bytes()
+        self.longest_line + self.tape_bytes() + self.memo.bytes()
     }
 
     /// Parses a line in place. The document borrows both the line and the parser, and gives its
@@ -109,6 +117,9 @@ impl Parser {
     pub fn parse<'a>(&'a mut self, line: &'a mut Line<'_>) -> Result<Document<'a>, ParseError> {
         let (bytes, len) = line.parts();
         self.progress.indexed = false;
+        if self.memo.find(&bytes[..len]) {
+            return Ok(self.recall(&bytes[..len]));
+        }
         self.progress.tape_ids = TapeIds::default();
         self.longest_line = self.longest_line.max(len);
         let mut has_backslash = len < Self::BYTES_VERBATIM;
@@ -135,17 +146,34 @@ impl Parser {
         self.progress.failed = parsed.is_err();
         self.progress.nodes = tape.0.len();
         match parsed {
-            Ok(()) => Ok(Document {
-                tape,
-                verbatim,
-                line_bytes: len,
-                home: &mut self.tape,
-            }),
+            Ok(()) => {
+                self.memo
+                    .remember(&tape.0, self.buffers.structural_indexes());
+                Ok(Document {
+                    tape,
+                    verbatim,
+                    line_bytes: len,
+                    home: &mut self.tape,
+                })
+            }
             Err(error) => {
                 self.progress.tape_ids = TapeIds::find(&tape.0);
                 self.tape = tape.reset();
                 Err(parse_error(&error))
             }
+        }
+    }
+
+    /// The document of a line that is like one of the earlier ones.
+    #[inline]
+    fn recall<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
+        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+        self.memo.fill(line, &mut tape.0);
+        Document {
+            tape,
+            verbatim: Verbatim::default(),
+            line_bytes: line.len(),
+            home: &mut self.tape,
         }
     }
 

@@ -26,6 +26,10 @@ pub struct Limits {
     /// How deep objects and arrays may be nested. Deeper is a parse error. Default 128: far above
     /// real messages, far below what would exhaust a stack.
     pub nesting_max: usize,
+    /// How many of a connection's lines are remembered: one that differs from such a line in nothing
+    /// but numbers and strings need not be parsed. 0 switches it off. Default 4: the calls that a
+    /// client repeats; to compare with more takes as long as parsing.
+    pub lines_remembered_max: usize,
     /// Requests whose answer is still to come. The next one that would run a handler is answered
     /// with -32603; reading goes on, so that cancellations arrive. Default 1,024.
     pub in_flight_max: usize,
@@ -142,6 +146,7 @@ impl Default for Limits {
             line_bytes_max: 64 << 20,
             values_max: 1 << 20,
             nesting_max: 128,
+            lines_remembered_max: 4,
             in_flight_max: 1024,
             held_bytes_max: 64 << 20,
             subscriptions_max: 64,

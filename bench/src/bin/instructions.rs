@@ -5,12 +5,14 @@
 //!
 //! A case is a line that a connection answers, but for `tape`, the baseline: simd-json's tape of
 //! the line of `add`, and nothing else. Parsing changes a line, so each time begins by copying it
-//! into its buffer, in `tape` too: `copy` is that alone.
+//! into its buffer, in `tape` too: `copy` is that alone. Each line has another id than the one before;
+//! in `add-varied` the arguments are others, too. In `add-parsed` the connection remembers no lines,
+//! so that each is parsed in full.
 
 use std::{env, hint::black_box, process::ExitCode};
 
 use simd_json::{Buffers, Tape};
-use tightwire::{Now, codec::LINE_PADDING};
+use tightwire::{Limits, Now, codec::LINE_PADDING};
 use tightwire_bench::{LineBuffer, connection, corpus, modern, server};
 
 fn main() -> ExitCode {
@@ -27,10 +29,14 @@ fn main() -> ExitCode {
         eprintln!("usage: instructions [CASE TIMES]");
         return ExitCode::FAILURE;
     };
-    match case.run {
+    match &case.run {
         Run::Copy => copy(&case.line, times),
         Run::Tape => tape(&case.line, times),
-        Run::Call { answer } => call(&case.line, answer, times),
+        Run::Calls {
+            other,
+            answer,
+            remembers,
+        } => call([&case.line, other], answer, *remembers, times),
     }
     ExitCode::SUCCESS
 }
@@ -44,9 +50,13 @@ struct Case {
 enum Run {
     Copy,
     Tape,
-    /// What the answer has somewhere.
-    Call {
+    /// Two requests by turns: the line, and one with other scalars.
+    Calls {
+        other: String,
+        /// What the answers to the second have somewhere.
         answer: &'static str,
+        /// Whether the connection remembers lines.
+        remembers: bool,
     },
 }
 
@@ -57,15 +67,34 @@ fn cases() -> Vec<Case> {
         message.expect("the corpus has it").line.clone()
     };
     let case = |name, line, run| Case { name, line, run };
-    let call = |name, line, answer| case(name, line, Run::Call { answer });
+    let calls = |name, line: String, other: &[(&str, &str)], answer, remembers| {
+        let other = [&[(r#""id":1"#, r#""id":27"#)], other].concat();
+        let other = other.iter().fold(line.clone(), |line, (from, to)| {
+            assert!(line.contains(from), "{line} has no {from}");
+            line.replacen(from, to, 1)
+        });
+        case(
+            name,
+            line,
+            Run::Calls {
+                other,
+                answer,
+                remembers,
+            },
+        )
+    };
+    let call = |name, line, answer| calls(name, line, &[], answer, true);
     let complete = r#""resultType":"complete""#;
     let add = message("add");
+    let varied = [(r#""a":2"#, r#""a":-1"#), (r#""b":3"#, r#""b":6.5"#)];
     // Complete, with an id to answer, and no JSON: a comma too many.
     let refused = format!("{},}}", &add[..add.len() - 1]);
     vec![
         case("copy", add.clone(), Run::Copy),
         case("tape", add.clone(), Run::Tape),
-        call("add", add, r#""text":"5""#),
+        call("add", add.clone(), r#""text":"5""#),
+        calls("add-varied", add.clone(), &varied, r#""text":"5.5""#, true),
+        calls("add-parsed", add, &[], r#""text":"5""#, false),
         call("echo-4k-ascii", message("echo-4k-ascii"), "Sphinx"),
         call("echo-4k-escapes", message("echo-4k-escapes"), r#"\""#),
         call("echo-4k-unicode", message("echo-4k-unicode"), "東"),
@@ -77,11 +106,11 @@ fn cases() -> Vec<Case> {
             modern("tools/call", r#""name":"boom","arguments":{},"#),
             r#""isError":true"#,
         ),
-        call("refused", refused, r#""id":1,"error":{"code":-32700"#),
+        call("refused", refused, r#""id":27,"error":{"code":-32700"#),
         call(
             "unknown-tool",
             modern("tools/call", r#""name":"none","arguments":{},"#),
-            r#""id":1,"error":{"code":-32602"#,
+            r#""id":27,"error":{"code":-32602"#,
         ),
     ]
 }
@@ -108,14 +137,20 @@ fn tape(line: &str, times: usize) {
     }
 }
 
-fn call(line: &str, answer: &str, times: usize) {
-    let server = server().freeze().expect("the server can be frozen");
+fn call(lines: [&str; 2], answer: &str, remembers: bool, times: usize) {
+    let mut limits = Limits::default();
+    if !remembers {
+        limits.lines_remembered_max = 0;
+    }
+    let server = server().limits(limits).freeze();
+    let server = server.expect("the server can be frozen");
     let mut connection = connection(&server);
-    let mut buffer = LineBuffer::new(line);
+    let mut buffers = lines.map(LineBuffer::new);
     let mut out = Vec::new();
-    for _ in 0..times {
+    for turn in 0..times {
         out.clear();
-        connection.handle_line(black_box(Now::default()), buffer.restore(), &mut out);
+        let line = buffers[turn % 2].restore();
+        connection.handle_line(black_box(Now::default()), line, &mut out);
         black_box(&out);
     }
     let out = String::from_utf8_lossy(&out);

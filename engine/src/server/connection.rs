@@ -81,6 +81,7 @@ impl ServerConnection {
             parser: Parser::new(ParserLimits {
                 nesting_max: limits.nesting_max,
                 values_max: limits.values_max,
+                lines_remembered: limits.lines_remembered_max,
             }),
             core: Core {
                 session: Session::default(),
@@ -322,6 +323,7 @@ impl ServerConnection {
         let mut parser = Parser::new(ParserLimits {
             nesting_max: self.core.registry.limits.nesting_max,
             values_max: usize::MAX,
+            ..ParserLimits::default()
         });
         let line = Line::padded(&mut copy, copy_len);
         if let Some(mut line) = line

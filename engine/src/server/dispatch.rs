@@ -246,6 +246,7 @@ impl Core {
             // Parts of a line that was admitted stand deeper in it.
             nesting_max: self.registry.limits.nesting_max.saturating_add(2),
             values_max: usize::MAX,
+            ..ParserLimits::default()
         });
         let mut line = Line::padded(&mut json, len).ok_or_else(unreadable)?;
         let document = parser.parse(&mut line).map_err(|_| unreadable())?;

@@ -292,6 +292,7 @@ impl Job {
             // Deeper than the line that was taken apart: it holds parts of it further in.
             nesting_max: self.registry.limits.nesting_max.saturating_add(4),
             values_max: usize::MAX,
+            ..ParserLimits::default()
         })
     }
 }
