@@ -49,6 +49,7 @@ mod message;
 mod parse;
 mod recover;
 mod ring;
+mod skeleton;
 mod value;
 mod write;
 

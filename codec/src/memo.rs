@@ -131,6 +131,11 @@ impl Memo {
         false
     }
 
+    /// What is parsed now is not to be remembered.
+    pub(crate) fn pass(&mut self) {
+        self.draft.clear();
+    }
+
     /// Makes the tape of the line that was found.
     #[inline]
     pub(crate) fn fill<'a>(&'a self, line: &'a [u8], tape: &mut Vec<Node<'a>>) {

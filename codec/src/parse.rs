@@ -8,7 +8,7 @@
 //! What the parser refuses is still read far enough to answer it: [`Parser::recover_id`] finds
 //! the id of a request that is complete but not acceptable.
 
-use std::fmt;
+use std::{fmt, mem};
 
 use memchr::{memchr, memchr2};
 use simd_json::{Buffers, ErrorType, Node, Tape};
@@ -18,6 +18,7 @@ use crate::{
     memo::Memo,
     recover::{TapeIds, is_wide},
     ring::{LINE_PADDING, Line},
+    skeleton::Skeleton,
     value::Value,
     write::{JsonWriter, Verbatim},
 };
@@ -53,6 +54,7 @@ pub struct Parser {
     /// The tape between two documents: empty, its allocation kept.
     tape: Tape<'static>,
     memo: Memo,
+    pub(crate) skeleton: Skeleton,
     limits: ParserLimits,
     pub(crate) progress: Progress,
     /// In bytes, since the buffers were given back.
@@ -64,8 +66,8 @@ pub struct Parser {
 /// How far the last line got: what [`Parser::recover_id`] starts from.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Whether the structural indexes are those of the last line.
-    pub(crate) indexed: bool,
+    /// What the structural indexes are those of, if it is of the last line.
+    pub(crate) source: Option<Source>,
     /// How many nodes were written, each a value or a key.
     pub(crate) nodes: usize,
     pub(crate) failed: bool,
@@ -74,13 +76,33 @@ pub(crate) struct Progress {
     pub(crate) string_id: Option<String>,
 }
 
+/// What was parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Line,
+    Skeleton,
+}
+
+impl Progress {
+    fn note(&mut self, source: Source, tape: &Tape<'_>, failed: bool) {
+        self.source = Some(source);
+        self.nodes = tape.0.len();
+        self.failed = failed;
+        self.tape_ids = if failed {
+            TapeIds::find(&tape.0)
+        } else {
+            TapeIds::default()
+        };
+    }
+}
+
 impl Parser {
     /// Buffers that a line made grow past this many bytes are given back after it, unless less is
     /// to be kept.
     const BYTES_KEPT: usize = 1024 * 1024;
     const BYTES_AT_FIRST: usize = 4 * 1024;
-    /// From this length on it pays to know whether a line has escapes.
-    const BYTES_VERBATIM: usize = 1024;
+    /// From this length on it pays to look for long strings, and to know whether a line has escapes.
+    const BYTES_LONG: usize = 1024;
 
     /// Makes a parser.
     #[must_use]
@@ -89,6 +111,7 @@ impl Parser {
             buffers: Buffers::with_max_depth(Self::BYTES_AT_FIRST, limits.nesting_max),
             tape: Tape(Vec::new()),
             memo: Memo::new(limits.lines_remembered),
+            skeleton: Skeleton::default(),
             limits,
             progress: Progress::default(),
             longest_line: 0,
@@ -104,7 +127,7 @@ impl Parser {
     /// How many bytes the buffers take, as far as lines made them grow.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.longest_line + self.tape_bytes() + self.memo.bytes()
+        self.longest_line + self.tape_bytes() + self.memo.bytes() + self.skeleton.bytes()
     }
 
     /// Parses a line in place. The document borrows both the line and the parser, and gives its
@@ -116,20 +139,38 @@ impl Parser {
     /// [`Parser::recover_id`] then finds is the id to answer with.
     pub fn parse<'a>(&'a mut self, line: &'a mut Line<'_>) -> Result<Document<'a>, ParseError> {
         let (bytes, len) = line.parts();
-        self.progress.indexed = false;
+        self.progress.source = None;
         if self.memo.find(&bytes[..len]) {
             return Ok(self.recall(&bytes[..len]));
         }
-        self.progress.tape_ids = TapeIds::default();
+        if len >= Self::BYTES_LONG && self.skeleton.cut(&bytes[..len]) {
+            return self.parse_skeleton(&bytes[..len]);
+        }
+        self.parse_all(bytes, len)
+    }
+
+    /// Parses a line with no look at earlier ones, and nothing left out.
+    pub(crate) fn parse_in_full<'a>(
+        &'a mut self,
+        line: &'a mut Line<'_>,
+    ) -> Result<Document<'a>, ParseError> {
+        let (bytes, len) = line.parts();
+        self.progress.source = None;
+        self.memo.pass();
+        self.parse_all(bytes, len)
+    }
+
+    fn parse_all<'a>(
+        &'a mut self,
+        bytes: &'a mut [u8],
+        len: usize,
+    ) -> Result<Document<'a>, ParseError> {
         self.longest_line = self.longest_line.max(len);
-        let mut has_backslash = len < Self::BYTES_VERBATIM;
+        let mut has_backslash = len < Self::BYTES_LONG;
         if len > Self::BYTES_KEPT {
             let counted = count_values(&bytes[..len]);
             if counted.values > self.limits.values_max {
-                return Err(ParseError {
-                    kind: ParseErrorKind::TooManyValues,
-                    at: None,
-                });
+                return Err(too_many_values());
             }
             has_backslash = counted.has_backslash;
         } else if !has_backslash {
@@ -140,34 +181,60 @@ impl Parser {
         } else {
             Verbatim::of(&bytes[..len])
         };
-        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+        let mut tape = reset(&mut self.tape);
         let parsed = simd_json::fill_tape_padded(bytes, len, &mut self.buffers, &mut tape);
-        self.progress.indexed = true;
-        self.progress.failed = parsed.is_err();
-        self.progress.nodes = tape.0.len();
-        match parsed {
-            Ok(()) => {
-                self.memo
-                    .remember(&tape.0, self.buffers.structural_indexes());
-                Ok(Document {
-                    tape,
-                    verbatim,
-                    line_bytes: len,
-                    home: &mut self.tape,
-                })
-            }
-            Err(error) => {
-                self.progress.tape_ids = TapeIds::find(&tape.0);
-                self.tape = tape.reset();
-                Err(parse_error(&error))
-            }
+        self.progress.note(Source::Line, &tape, parsed.is_err());
+        if let Err(error) = parsed {
+            self.tape = tape.reset();
+            return Err(parse_error(&error));
         }
+        let indexes = self.buffers.structural_indexes();
+        self.memo.remember(&tape.0, indexes);
+        Ok(Document {
+            tape,
+            verbatim,
+            line_bytes: len,
+            home: &mut self.tape,
+        })
+    }
+
+    /// Parses the skeleton of a line.
+    fn parse_skeleton<'a>(&'a mut self, line: &'a [u8]) -> Result<Document<'a>, ParseError> {
+        let mut tape = reset(&mut self.tape);
+        let Skeleton { text, cuts } = &mut self.skeleton;
+        if self.memo.find(text.as_bytes()) {
+            self.memo.fill(text.as_bytes(), &mut tape.0);
+        } else {
+            let (bytes, len) = text.parts();
+            let parsed = simd_json::fill_tape_padded(bytes, len, &mut self.buffers, &mut tape);
+            self.progress.note(Source::Skeleton, &tape, parsed.is_err());
+            if let Err(error) = parsed {
+                self.tape = tape.reset();
+                let ParseError { kind, at } = parse_error(&error);
+                let at = at.map(|at| cuts.place_in_line(at));
+                return Err(ParseError { kind, at });
+            }
+            let indexes = self.buffers.structural_indexes();
+            self.memo.remember(&tape.0, indexes);
+        }
+        if line.len() > Self::BYTES_KEPT && tape.0.len() > self.limits.values_max {
+            self.progress.source = None;
+            self.tape = tape.reset();
+            return Err(too_many_values());
+        }
+        cuts.fill(line, &mut tape.0);
+        Ok(Document {
+            tape,
+            verbatim: Verbatim::of(line),
+            line_bytes: line.len(),
+            home: &mut self.tape,
+        })
     }
 
     /// The document of a line that is like one of the earlier ones.
     #[inline]
     fn recall<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
-        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+        let mut tape = reset(&mut self.tape);
         self.memo.fill(line, &mut tape.0);
         Document {
             tape,
@@ -263,7 +330,19 @@ impl Document<'_> {
 
 impl Drop for Document<'_> {
     fn drop(&mut self) {
-        *self.home = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
+        *self.home = reset(&mut self.tape);
+    }
+}
+
+/// Takes a tape, and leaves none.
+fn reset<'new>(tape: &mut Tape<'_>) -> Tape<'new> {
+    mem::replace(tape, Tape(Vec::new())).reset()
+}
+
+fn too_many_values() -> ParseError {
+    ParseError {
+        kind: ParseErrorKind::TooManyValues,
+        at: None,
     }
 }
 
@@ -279,7 +358,9 @@ fn parse_error(error: &simd_json::Error) -> ParseError {
         E::InputTooLarge => ParseErrorKind::TooLong,
         _ => ParseErrorKind::Syntax,
     };
-    let at = Some(error.index()).filter(|index| *index > 0);
+    // Within a string it is counted from there.
+    let is_known = error.index() > 0 && kind != ParseErrorKind::InvalidEscape;
+    let at = is_known.then_some(error.index());
     ParseError { kind, at }
 }
 
@@ -301,7 +382,7 @@ fn count_values(bytes: &[u8]) -> Counted {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         at += 1;
-        let was_in_scalar = std::mem::take(&mut in_scalar);
+        let was_in_scalar = mem::take(&mut in_scalar);
         match byte {
             b',' | b':' => separators += 1,
             b'[' | b'{' => starts += 1,

@@ -9,7 +9,7 @@ use simd_json::{Node, StaticNode};
 
 use crate::{
     message::Id,
-    parse::{Parser, Progress},
+    parse::{Parser, Progress, Source},
     ring::{LINE_PADDING, Line},
     value::Value,
 };
@@ -19,7 +19,10 @@ impl Parser {
     /// told the places.
     #[must_use]
     pub fn wide_integers(&self, line: &Line<'_>, places: &[usize]) -> WideIntegers {
-        let bytes = line.as_bytes();
+        let bytes = match self.progress.source {
+            Some(Source::Skeleton) => self.skeleton.text.as_bytes(),
+            _ => line.as_bytes(),
+        };
         let indexes = self.structural_indexes();
         let mut digits = Vec::with_capacity(places.len());
         let mut places = places.iter().peekable();
@@ -56,15 +59,17 @@ impl Parser {
     /// `None` if there is no id to be sure of: the line is cut off, or is no object, or has
     /// several ids, or the id is what is wrong.
     pub fn recover_id<'a>(&'a mut self, line: &'a mut Line<'_>) -> Option<Id<'a>> {
-        if !self.progress.indexed {
-            return None;
+        match self.progress.source {
+            Some(Source::Line) => {}
+            Some(Source::Skeleton) => drop(self.parse_in_full(line)),
+            None => return None,
         }
         if std::str::from_utf8(line.as_bytes()).is_err() {
             // Stage one of the parser may not have run, and nothing was unescaped yet: read it
             // again with the bad bytes replaced, for the id alone.
             replace_invalid_utf8(line.bytes_mut());
             let parsed = self
-                .parse(line)
+                .parse_in_full(line)
                 .map(|document| TapeIds::find(&document.tape.0));
             if let Ok(ids) = parsed {
                 self.progress.tape_ids = ids;

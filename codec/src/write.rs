@@ -339,14 +339,21 @@ mod tests {
 
     #[test]
     fn only_strings_of_a_long_line_without_escapes_are_written_as_they_are() {
-        let long =
-            |len: usize, text: &str| format!(r#"{{"a":"{}","b":"{text}"}}"#, "x/".repeat(len));
+        let long = |len: usize, start: &str, other: &str| {
+            format!(r#"{{"a":"{start}{}","b":"{other}"}}"#, "x/".repeat(len))
+        };
         for (text, is_verbatim) in [
-            (long(1_000, "\u{e9}"), true),
-            (long(1_000_000, "\u{e9}"), true),
-            (long(1_000, r"\n"), false),
-            (long(1_000_000, r"\n"), false),
-            (long(1, ""), false),
+            // Left out of a skeleton, whatever else there is.
+            (long(1_000, "x", "\u{e9}"), true),
+            (long(1_000, "x", r"\n"), true),
+            (long(1_000_000, "x", r"\n"), true),
+            // Part of a line that is parsed as it is.
+            (long(1_000, "\u{e9}", "\u{e9}"), true),
+            (long(1_000_000, "\u{e9}", "\u{e9}"), true),
+            (long(1_000, "\u{e9}", r"\n"), false),
+            (long(1_000, r"\n", ""), false),
+            (long(1_000_000, r"\n", ""), false),
+            (long(1, "x", ""), false),
         ] {
             let mut bytes = text.as_bytes().to_vec();
             bytes.resize(text.len() + LINE_PADDING, 0);
@@ -358,7 +365,7 @@ mod tests {
             let string = root.as_object().and_then(|object| object.find("a"));
             let string = string.and_then(Value::as_str).unwrap();
             assert_eq!(verbatim.holds(string), is_verbatim);
-            assert_eq!(verbatim.holds(&string[1..1]), is_verbatim);
+            assert_eq!(verbatim.holds(&string[2..2]), is_verbatim);
             let copy = string.to_owned();
             for elsewhere in ["", "\"\n", copy.as_str()] {
                 assert!(!verbatim.holds(elsewhere));

@@ -1,0 +1,413 @@
+//! A long line without its long strings: what is left for the parser.
+//!
+//! What makes a line long is, nearly always, one string: the text of a file, an image in base64. The
+//! parser would look at each byte of it several times, for structure that a string does not have.
+//!
+//! ```text
+//!   line      {"jsonrpc":"2.0","id":1,…,"arguments":{"message":"Sphinx of black quartz …"},"_meta":{…}}
+//!   skeleton  {"jsonrpc":"2.0","id":1,…,"arguments":{"message":""},"_meta":{…}}
+//! ```
+//!
+//! So the line is cut first: a string that is long and plain, ASCII without escapes and control
+//! characters, is left out, and the skeleton parsed in its stead. It is JSON if and only if the line
+//! is, with the same errors otherwise; the strings are then put into the tape, borrowed from the
+//! line. A line whose skeleton would be long itself is parsed as it is.
+
+use std::iter;
+
+use memchr::{memchr, memchr2};
+use simd_json::Node;
+
+use crate::ring::LINE_PADDING;
+
+/// Cuts lines, and holds what came of the last.
+#[derive(Debug, Default)]
+pub(crate) struct Skeleton {
+    pub(crate) text: Text,
+    pub(crate) cuts: Cuts,
+}
+
+/// What is left of a line.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    /// Of one length, with the padding that the parser needs, once there was a line.
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+/// What was left out of it.
+#[derive(Debug, Default)]
+pub(crate) struct Cuts(Vec<Cut>);
+
+/// A string that was left out.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// How many strings, names included, come before it and after the cut before.
+    strings_before: usize,
+    /// Where its text stands in the line.
+    start: usize,
+    end: usize,
+}
+
+impl Skeleton {
+    /// A skeleton is no longer than this. It is so much that is copied in vain at most.
+    const BYTES_MAX: usize = 4096;
+    /// Shorter strings are not left out.
+    const STRING_BYTES_MIN: usize = 512;
+    /// Nor are shorter ones kept that have more escapes than this: the parser is quicker.
+    const ESCAPES_MAX: usize = 16;
+    /// So much is looked at in the middle of a line to tell whether to begin at all.
+    const PROBE_BYTES: usize = 64;
+    /// So much of a string is looked at before it is looked at in another way: it is in the
+    /// processor's cache then.
+    const BLOCK_BYTES: usize = 4096;
+
+    /// Cuts a line. `false` if there is nothing to leave out, or too much would be left.
+    pub(crate) fn cut(&mut self, line: &[u8]) -> bool {
+        self.text.len = 0;
+        self.text.bytes.resize(Self::BYTES_MAX + LINE_PADDING, 0);
+        self.cuts.0.clear();
+        looks_plain(line) && self.try_cut(line).is_some() && !self.cuts.0.is_empty()
+    }
+
+    /// How many bytes it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.bytes.len()
+    }
+
+    fn try_cut(&mut self, line: &[u8]) -> Option<()> {
+        // Up to here the line is copied or left out.
+        let mut at = 0;
+        let mut strings_before = 0;
+        loop {
+            let rest = &line[at..];
+            let near = &rest[..rest.len().min(Self::BYTES_MAX)];
+            let Some(quote) = memchr(b'"', near) else {
+                return self.text.push(rest);
+            };
+            let start = quote + 1;
+            if let Some(len) = short_length(&rest[start..])? {
+                self.text.push(&rest[..=start + len])?;
+                strings_before += 1;
+                at += start + len + 1;
+                continue;
+            }
+            let end = start + plain_length(&rest[start..])?;
+            self.text.push(&rest[..start])?;
+            self.text.push(b"\"")?;
+            self.cuts.0.push(Cut {
+                strings_before,
+                start: at + start,
+                end: at + end,
+            });
+            strings_before = 0;
+            at += end + 1;
+        }
+    }
+}
+
+impl Text {
+    /// The text with its padding, and its length.
+    pub(crate) fn parts(&mut self) -> (&mut [u8], usize) {
+        (&mut self.bytes[..self.len + LINE_PADDING], self.len)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Appends these bytes, if there is room.
+    fn push(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.len + bytes.len();
+        self.bytes[..Skeleton::BYTES_MAX]
+            .get_mut(self.len..end)?
+            .copy_from_slice(bytes);
+        self.len = end;
+        Some(())
+    }
+}
+
+impl Cuts {
+    /// Puts what was left out of the line into the tape of the skeleton.
+    pub(crate) fn fill<'a>(&self, line: &'a [u8], tape: &mut [Node<'a>]) {
+        let mut strings = tape
+            .iter_mut()
+            .filter(|node| matches!(node, Node::String(_)));
+        for cut in &self.0 {
+            if let Some(node) = strings.nth(cut.strings_before) {
+                // It is ASCII.
+                let text = std::str::from_utf8(&line[cut.start..cut.end]);
+                *node = Node::String(text.unwrap_or_default());
+            }
+        }
+    }
+
+    /// Where in the line a byte of the skeleton stands.
+    pub(crate) fn place_in_line(&self, place: usize) -> usize {
+        let mut left_out = 0;
+        for cut in &self.0 {
+            if place + left_out < cut.start {
+                break;
+            }
+            left_out += cut.end - cut.start;
+        }
+        place + left_out
+    }
+}
+
+/// Whether the middle of the line may be that of a string to leave out: one that makes a line long
+/// is nearly always there, and often not plain.
+fn looks_plain(line: &[u8]) -> bool {
+    let (_, half) = line.split_at(line.len() / 2);
+    let middle = &half[..half.len().min(Skeleton::PROBE_BYTES)];
+    is_plain(middle) && memchr2(b'"', b'\\', middle).is_none()
+}
+
+/// How long the text of a string is, escapes and all, if it is not one to leave out: `Some(None)` if
+/// it is long. `None` if it has too many escapes, or no end.
+fn short_length(text: &[u8]) -> Option<Option<usize>> {
+    let near = &text[..text.len().min(Skeleton::STRING_BYTES_MIN)];
+    let mut at = 0;
+    for _ in 0..=Skeleton::ESCAPES_MAX {
+        let Some(offset) = near.get(at..).and_then(|near| memchr2(b'"', b'\\', near)) else {
+            return (near.len() < text.len()).then_some(None);
+        };
+        at += offset;
+        if near[at] == b'"' {
+            return Some(Some(at));
+        }
+        at += 2;
+    }
+    None
+}
+
+/// How long the string is whose text begins here. `None` if it is not plain, or has no end.
+fn plain_length(text: &[u8]) -> Option<usize> {
+    let (first, others) = text.split_at(text.len().min(Skeleton::STRING_BYTES_MIN));
+    let mut len = 0;
+    for block in iter::once(first).chain(others.chunks(Skeleton::BLOCK_BYTES)) {
+        let end = memchr2(b'"', b'\\', block);
+        let part = &block[..end.unwrap_or(block.len())];
+        if !is_plain(part) {
+            return None;
+        }
+        len += part.len();
+        if let Some(end) = end {
+            return (block[end] == b'"').then_some(len);
+        }
+    }
+    None
+}
+
+/// Whether all of it is ASCII, and no control character that JSON has escaped.
+fn is_plain(text: &[u8]) -> bool {
+    // All at once, which is what vector instructions are for.
+    text.iter()
+        .fold(true, |all, byte| all & (b' '..=0x7F).contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::{JsonWriter, Line, ParseError, Parser, ParserLimits, parse::Source};
+
+    /// A text that is left out.
+    fn long() -> String {
+        "long text, ".repeat(100)
+    }
+
+    fn cut(line: &str) -> Option<String> {
+        let mut skeleton = Skeleton::default();
+        let is_cut = skeleton.cut(line.as_bytes());
+        is_cut.then(|| String::from_utf8(skeleton.text.as_bytes().to_vec()).unwrap())
+    }
+
+    /// What comes of a line: the document with each number in full, or the error and the id.
+    fn outcome(
+        parser: &mut Parser,
+        text: &[u8],
+        is_in_full: bool,
+    ) -> Result<Vec<String>, (ParseError, String)> {
+        let mut bytes = text.to_vec();
+        bytes.resize(text.len() + LINE_PADDING, b'"');
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let parsed = if is_in_full {
+            parser.parse_in_full(&mut line)
+        } else {
+            parser.parse(&mut line)
+        };
+        let parsed = parsed.map(|document| {
+            let nodes = document.tape.0.iter().map(|node| format!("{node:?}"));
+            (nodes.collect::<Vec<_>>(), document.to_line())
+        });
+        let (said, (copy, len, wide)) = parsed.map_err(|error| {
+            let mut id = Vec::new();
+            if let Some(found) = parser.recover_id(&mut line) {
+                JsonWriter::new(&mut id).id(&found);
+            }
+            (error, String::from_utf8(id).unwrap())
+        })?;
+        let wide = format!("{:?}", parser.wide_integers(&line, &wide));
+        let copy = String::from_utf8(copy[..len].to_vec()).unwrap();
+        Ok([said, vec![copy, wide]].concat())
+    }
+
+    /// Parses the lines with and without cutting, and tells which were cut.
+    fn both(lines: &[Vec<u8>]) -> Vec<bool> {
+        let limits = ParserLimits {
+            lines_remembered: 2,
+            ..ParserLimits::default()
+        };
+        let mut parser = Parser::new(limits);
+        let is_cut = |line: &Vec<u8>| {
+            let expected = outcome(&mut Parser::default(), line, true);
+            let found = outcome(&mut parser, line, false);
+            let shown = String::from_utf8_lossy(line);
+            let errors = (expected.as_ref().err(), found.as_ref().err());
+            assert!(found == expected, "{errors:?}: {shown}");
+            let mut bytes = line.clone();
+            bytes.resize(line.len() + LINE_PADDING, 0);
+            let mut line = Line::padded(&mut bytes, line.len()).unwrap();
+            let mut fresh = Parser::default();
+            drop(fresh.parse(&mut line));
+            fresh.progress.source == Some(Source::Skeleton)
+        };
+        lines.iter().map(is_cut).collect()
+    }
+
+    #[test]
+    fn long_plain_strings_are_left_out() {
+        let long = long();
+        let cases = [
+            (r#"{"a":"LONG"}"#, Some(r#"{"a":""}"#)),
+            (
+                r#"{"a":"LONG","b":"LONG","LONG":1}"#,
+                Some(r#"{"a":"","b":"","":1}"#),
+            ),
+            (r#"["LONG"]"#, Some(r#"[""]"#)),
+            (r#""LONG""#, Some(r#""""#)),
+            (
+                r#" {"é\\\"":[-1.5e3,""], "a":"LONG"}"#,
+                Some(r#" {"é\\\"":[-1.5e3,""], "a":""}"#),
+            ),
+            // Not JSON, and no more so without.
+            (r#"{"a":"LONG""#, Some(r#"{"a":"""#)),
+            (r#"{"a":"LONG"]"#, Some(r#"{"a":""]"#)),
+            // None is plain, or ends.
+            (r#"{"a":"LONG\n"}"#, None),
+            (r#"{"a":"LONGé"}"#, None),
+            ("{\"a\":\"LONG\x1F\"}", None),
+            (r#"{"a":"LONG"#, None),
+            (r#"{"a":"LONG\"#, None),
+            (r#"{"a":"LONG","b":"LONG\""}"#, None),
+            // Nothing is long.
+            ("{}", None),
+            ("", None),
+        ];
+        for (line, expected) in cases {
+            let line = line.replace("LONG", &long);
+            assert_eq!(cut(&line).as_deref(), expected, "{line}");
+            both(&[line.into_bytes()]);
+        }
+    }
+
+    #[test]
+    fn a_line_of_which_much_would_be_left_is_not_cut() {
+        let long = "x".repeat(100_000);
+        for (other, is_cut) in [
+            ("1,".repeat(2_000), true),
+            ("1,".repeat(2_048), false),
+            (r#""short","#.repeat(450), true),
+            (r#""short","#.repeat(600), false),
+            (format!(r#""{}","#, r"\n".repeat(15)), true),
+            (format!(r#""{}","#, r"\n".repeat(17)), false),
+            (format!(r#""{}","#, "é".repeat(255)), true),
+            (format!(r#""{}","#, "é".repeat(256)), false),
+        ] {
+            for line in [
+                format!(r#"[{other}"{long}"]"#),
+                format!(r#"["{long}",{other}0]"#),
+            ] {
+                assert_eq!(cut(&line).is_some(), is_cut, "{other}");
+                assert_eq!(both(&[line.into_bytes()]), [is_cut], "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_string_is_may_differ_at_any_byte() {
+        for len in [0, 1, 511, 512, 513, 1023, 4607, 4608, 4609, 8705] {
+            for at in [0, 1, 500, 511, 512, 513, 4095, 4096, 4607, 4608, 4609, 8704] {
+                for byte in [b'"', b'\\', b' ', 0x1F, 0x7F, 0x80, b'n'] {
+                    let mut text = vec![b'x'; len];
+                    if let Some(place) = text.get_mut(at) {
+                        *place = byte;
+                    }
+                    let before = [
+                        b"{\"id\":7,\"long\":\"",
+                        &vec![b'y'; 9_000][..],
+                        b"\",\"a\":\"",
+                    ];
+                    both(&[[&before.concat()[..], &text, b"\",\"b\":[\"\",1]}"].concat()]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_are_where_they_are_in_the_line() {
+        let long = long();
+        let line = format!(r#"{{"id":"{long}","a":"{long}","b":1e999,"c":"{long}"}}"#);
+        let expected = outcome(&mut Parser::default(), line.as_bytes(), true);
+        let (error, id) = expected.unwrap_err();
+        assert!(error.at.unwrap() > 2 * long.len());
+        assert_eq!(id, format!("\"{long}\""));
+        assert_eq!(both(&[line.into_bytes()]), [true]);
+    }
+
+    #[test]
+    fn values_are_limited_in_long_lines_that_are_cut_too() {
+        let limits = ParserLimits {
+            values_max: 4,
+            ..ParserLimits::default()
+        };
+        for (len, is_taken) in [(1_000_000, true), (2_000_000, false)] {
+            let text = format!(r#"["{}",1,2,3]"#, "x".repeat(len));
+            let parsed = outcome(&mut Parser::new(limits), text.as_bytes(), false);
+            assert_eq!(parsed.is_ok(), is_taken, "{parsed:?}");
+            assert!(
+                outcome(
+                    &mut Parser::new(limits),
+                    &text.as_bytes()[..text.len() - 3],
+                    false
+                )
+                .is_err()
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_gives_what_parsing_in_full_gives(
+            parts in vec(
+                prop_oneof![
+                    Just(long()),
+                    Just(format!("\"{}\"", long())),
+                    Just(format!("\"{}é\"", long())),
+                    Just("12345678901234567890123".to_owned()),
+                    Just("\"id\":".to_owned()),
+                    "[-{}\\[\\],:\"1.e\\\\n é]{0,8}",
+                    "\"[a-zé]{0,4}(\\\\n)?\"",
+                ],
+                0..12,
+            ),
+            is_object in any::<bool>(),
+        ) {
+            let joined = parts.join(if is_object { ",\"k\":" } else { "," });
+            let line = if is_object { format!("{{\"k\":{joined}}}") } else { format!("[{joined}]") };
+            both(&[line.clone().into_bytes(), line.into_bytes(), parts.concat().into_bytes()]);
+        }
+    }
+}
