@@ -220,7 +220,10 @@ fn duplicate(stream: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 fn reopen(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<OwnedFd> {
+    // Who opens a named pipe for both ways has it stay open while nobody is at its other end.
+    let opened = rustix::fs::fcntl_getfl(stream)? & OFlags::RWMODE;
     let access = match direction {
+        _ if opened == OFlags::RDWR && kind(stream)? == Kind::Pipe => OFlags::RDWR,
         Direction::In => OFlags::RDONLY,
         Direction::Out => OFlags::WRONLY,
     };
