@@ -17,7 +17,7 @@ use std::{
 
 use rustix::{
     fs::{FileType, Mode, OFlags},
-    net::{RecvFlags, SendFlags, SocketType},
+    net::{RecvFlags, SendFlags, Shutdown, SocketType},
 };
 
 /// One end of the conversation, ready for the loop.
@@ -160,6 +160,11 @@ impl Fd {
             _ => rustix::io::write(&self.fd, bytes)?,
         };
         Ok(count)
+    }
+
+    /// Tells the peer of a socket that no more comes.
+    pub(super) fn shut_down(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(&self.fd, Shutdown::Write)?)
     }
 }
 
