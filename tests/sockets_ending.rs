@@ -212,6 +212,41 @@ fn a_signal_gives_up_what_takes_too_long_and_whoever_takes_nothing() {
 }
 
 #[test]
+fn answers_on_their_way_at_a_signal_arrive_whatever_is_left_unread() {
+    for mut server in both(&["drain_ms_max=20000"]) {
+        let mut client = server.connect();
+        // The system takes it from the server long before the client does.
+        client.send(&call(1, "large", &json!({ "bytes": 1_500_000 })));
+        thread::sleep(Duration::from_millis(200));
+        server.process().signal(Signal::STOP);
+        client.send(&echo(2));
+        server.process().signal(Signal::TERM);
+        server.process().signal(Signal::CONT);
+        thread::sleep(Duration::from_millis(200));
+        // Too late to be read, but that is no reason to lose anything.
+        client.send(&echo(3));
+        let answers = client.rest();
+        assert!(answers.len() > 1_500_000, "{}", answers.len());
+        assert!(answers.ends_with('\n'), "the answer is cut off");
+        drop(client);
+        let (status, took) = server.process_mut().wait();
+        assert_eq!(status.code(), Some(0));
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+}
+
+#[test]
+fn a_signal_waits_for_nobody_who_was_sent_nothing_of_late() {
+    for mut server in both(&["drain_ms_max=5000"]) {
+        let _silent = server.connect();
+        server.process().signal(Signal::TERM);
+        let (status, took) = server.process_mut().wait();
+        assert_eq!(status.code(), Some(0));
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+}
+
+#[test]
 fn whatever_was_served_before_a_signal_lets_all_that_was_read_be_answered() {
     let mut server = Listening::unix(LISTENING, DIRECTORY, &["stdio_first"]);
     drop(server.process_mut().child().stdin.take());

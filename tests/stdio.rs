@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{Seek, Write},
+    io::{BufRead, BufReader, Seek, Write},
     os::{
         fd::{AsFd, OwnedFd},
         unix::net::UnixStream,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{OFlags, fcntl_getfl},
+    fs::{CWD, Mode, OFlags, fcntl_getfl, mkfifoat},
     pipe::{PipeFlags, pipe_with},
     process::Signal,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
@@ -66,6 +66,32 @@ fn one_socket_for_both_directions() {
         .shutdown(std::net::Shutdown::Write)
         .expect("it is open");
     assert_ends_with(&script.wait(), &[2]);
+}
+
+#[test]
+fn named_pipes_that_were_opened_for_both_ways_wait_for_one_client_after_the_other() {
+    let [input, output] = ["input", "output"].map(named_pipe);
+    let both_ways = |path| {
+        let pipe = File::options().read(true).write(true).open(path);
+        pipe.expect("it was just made")
+    };
+    let mut process = start(both_ways(&input), both_ways(&output));
+    for id in 1..=2 {
+        // Nobody is there.
+        std::thread::sleep(Duration::from_millis(100));
+        let mut stdin = File::from(open_for_writing(&input));
+        writeln!(stdin, "{}", add(id)).expect("the server reads");
+        let mut answer = String::new();
+        let mut stdout = BufReader::new(File::open(&output).expect("a pipe"));
+        stdout.read_line(&mut answer).expect("the server writes");
+        let answer: Value = serde_json::from_str(&answer).expect("a line of stdout is JSON");
+        assert_eq!(answer["id"], id);
+    }
+    process.signal(Signal::TERM);
+    assert!(process.wait().0.success());
+    for path in [input, output] {
+        std::fs::remove_file(path).expect("it is there");
+    }
 }
 
 #[test]
@@ -338,7 +364,7 @@ fn pty() -> (OwnedFd, OwnedFd) {
     let server = rustix::fs::open(
         name,
         OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
-        rustix::fs::Mode::empty(),
+        Mode::empty(),
     );
     (terminal, server.expect("it can be opened"))
 }
@@ -353,13 +379,28 @@ fn null() -> OwnedFd {
     null.expect("there is /dev/null").into()
 }
 
+/// Does not wait for a reader: there must be one.
+fn open_for_writing(path: &str) -> OwnedFd {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).expect("a pipe that somebody reads")
+}
+
+/// The path of a new pipe.
+fn named_pipe(name: &str) -> String {
+    let path = scratch_path(name);
+    let owner = Mode::RUSR | Mode::WUSR;
+    mkfifoat(CWD, &path, owner).expect("a free path");
+    path
+}
+
+fn scratch_path(name: &str) -> String {
+    let directory = env!("CARGO_TARGET_TMPDIR");
+    format!("{directory}/{name}-{}", std::process::id())
+}
+
 /// An empty file without a name.
 fn scratch(name: &str) -> File {
-    let path = format!(
-        "{}/{name}-{}",
-        env!("CARGO_TARGET_TMPDIR"),
-        std::process::id()
-    );
+    let path = scratch_path(name);
     let mut options = File::options();
     let options = options.read(true).write(true).create(true).truncate(true);
     let file = options.open(&path).expect("a scratch file");

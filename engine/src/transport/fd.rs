@@ -17,7 +17,7 @@ use std::{
 
 use rustix::{
     fs::{FileType, Mode, OFlags},
-    net::{RecvFlags, SendFlags, SocketType},
+    net::{RecvFlags, SendFlags, Shutdown, SocketType},
 };
 
 /// One end of the conversation, ready for the loop.
@@ -161,6 +161,11 @@ impl Fd {
         };
         Ok(count)
     }
+
+    /// Tells the peer of a socket that no more comes.
+    pub(super) fn shut_down(&self) -> io::Result<()> {
+        Ok(rustix::net::shutdown(&self.fd, Shutdown::Write)?)
+    }
 }
 
 impl AsRawFd for Fd {
@@ -220,7 +225,10 @@ fn duplicate(stream: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 }
 
 fn reopen(stream: BorrowedFd<'_>, direction: Direction) -> io::Result<OwnedFd> {
+    // Who opens a named pipe for both ways has it stay open while nobody is at its other end.
+    let opened = rustix::fs::fcntl_getfl(stream)? & OFlags::RWMODE;
     let access = match direction {
+        _ if opened == OFlags::RDWR && kind(stream)? == Kind::Pipe => OFlags::RDWR,
         Direction::In => OFlags::RDONLY,
         Direction::Out => OFlags::WRONLY,
     };

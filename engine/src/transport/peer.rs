@@ -37,6 +37,8 @@ const RELEASE_AFTER: Duration = Duration::from_millis(250);
 const ROUNDS_LARGE_MAX: u32 = 1000;
 /// Output is written at the latest when so many bytes wait.
 const WRITE_BYTES: usize = 64 * 1024;
+/// So much is read at once of what is thrown away.
+const READ_AWAY_BYTES: usize = 16 * 1024;
 /// So much of its buffers does a peer keep that is alone, and one of many: what output takes that
 /// is written at every [`WRITE_BYTES`], and doubled when it grew.
 const BYTES_KEPT_ALONE: usize = 1024 * 1024;
@@ -69,7 +71,26 @@ pub(super) struct Peer {
     rounds_large: u32,
     /// When it was stopped by a signal.
     stopped: Option<Duration>,
+    /// When it last had anything to write, on the coarse clock; of one of many.
+    wrote_at: Duration,
+    leave: Leave,
     pub(super) clock: Clock,
+}
+
+/// How one of many goes that was stopped by a signal.
+///
+/// To close a socket in which something is unread, or to which something is sent afterwards, is to
+/// reset it, and a reset throws away the answers that are still on their way. So first it is told
+/// that no more comes, and what it sends is thrown away, until it has closed its side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    /// Not before it has closed its side, and if all is answered.
+    Unhurried,
+    /// When all is answered.
+    Due,
+    /// When it has closed its side.
+    Taking,
+    Taken,
 }
 
 impl Peer {
@@ -102,6 +123,8 @@ impl Peer {
             served_at: Duration::ZERO,
             rounds_large: 0,
             stopped: None,
+            wrote_at: Duration::ZERO,
+            leave: Leave::Unhurried,
             clock,
             connection,
         }
@@ -321,6 +344,44 @@ impl Peer {
         if self.input.ended.is_none() {
             self.input.end(self.clock);
             self.input.finished = true;
+            if self.is_of_many {
+                self.leave = Leave::Due;
+            }
+        }
+    }
+
+    /// Writes what one of many has to write.
+    ///
+    /// # Errors
+    ///
+    /// What writing failed with.
+    pub(super) fn write(&mut self) -> Result<()> {
+        if self.served || self.output.waiting() > 0 {
+            self.wrote_at = coarse_time();
+        }
+        self.output.write(self.clock)?;
+        self.take_leave();
+        Ok(())
+    }
+
+    /// See [`Leave`]. Who was sent nothing for as long as it would be waited for has it all.
+    fn take_leave(&mut self) {
+        if self.leave == Leave::Due && self.is_answered() {
+            let is_recent = coarse_time().saturating_sub(self.wrote_at) < self.drain_max();
+            self.leave = if is_recent && self.output.fd.shut_down().is_ok() {
+                self.input.readable = true;
+                Leave::Taking
+            } else {
+                Leave::Taken
+            };
+        }
+        if self.leave == Leave::Taking {
+            match self.input.fd.read(&mut [0; READ_AWAY_BYTES]) {
+                Ok(1..) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.input.readable = false,
+                Ok(0) | Err(_) => self.leave = Leave::Taken,
+            }
         }
     }
 
@@ -356,15 +417,21 @@ impl Peer {
         if self.output.closed || self.opening == Opening::Refused {
             return true;
         }
-        let answered = self.input.ended.is_some()
+        let has_leave = matches!(self.leave, Leave::Unhurried | Leave::Taken);
+        let answered = has_leave && self.is_answered();
+        let deadlines = [self.stall_deadline(), self.opening_deadline()];
+        let deadline = deadlines.into_iter().flatten().min();
+        answered || deadline.is_some_and(|deadline| self.clock.monotonic() >= deadline)
+    }
+
+    /// Whether its input has ended, and all that came is answered and written.
+    fn is_answered(&self) -> bool {
+        self.input.ended.is_some()
             && self.input.finished
             && !self.input.lines_left
             && self.connection.in_flight() == 0
             && !self.connection.has_completions()
-            && self.output.waiting() == 0;
-        let deadlines = [self.stall_deadline(), self.opening_deadline()];
-        let deadline = deadlines.into_iter().flatten().min();
-        answered || deadline.is_some_and(|deadline| self.clock.monotonic() >= deadline)
+            && self.output.waiting() == 0
     }
 
     /// Whether its reader has taken nothing for so long that the others go on without it.
@@ -375,7 +442,8 @@ impl Peer {
 
     /// Whether there is more to do without any event.
     pub(super) fn has_work(&self) -> bool {
-        let more_input = self.input.readable && self.input.ended.is_none();
+        let reads = self.input.ended.is_none() || self.leave == Leave::Taking;
+        let more_input = self.input.readable && reads;
         !self.output.is_over_limit()
             && (more_input || self.input.lines_left || self.connection.has_completions())
     }

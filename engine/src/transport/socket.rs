@@ -98,8 +98,9 @@ impl FrozenServer {
 
     /// Serves all that connect, each a peer of its own with the same framing as stdio, until SIGTERM or
     /// SIGINT arrives. Then nobody is taken any more, and what was read by then is answered, within
-    /// [`Limits::drain_ms_max`](crate::Limits::drain_ms_max). A second signal ends the process at
-    /// once.
+    /// [`Limits::drain_ms_max`](crate::Limits::drain_ms_max). Who was answered so short a time ago is
+    /// given the rest of it to close its side, so that no answer is lost on its way. A second signal
+    /// ends the process at once.
     ///
     /// A connection whose first line is no JSON object is closed without an answer, and so is one whose
     /// first line does not come within [`Limits::opening_ms_max`](crate::Limits::opening_ms_max). Blank
@@ -360,7 +361,7 @@ impl<'a> SocketLoop<'a> {
         peer.read();
         let result = peer.serve_lines(&mut self.pool, &self.signals);
         peer.look_after(&mut self.pool, &mut self.log);
-        let result = result.and_then(|()| peer.output.write(peer.clock));
+        let result = result.and_then(|()| peer.write());
         if result.is_err() || peer.is_done() {
             return self.close(seat, result);
         }

@@ -30,6 +30,8 @@ use crate::{
 
 /// So much is read at once.
 const READ_BYTES: usize = 64 * 1024;
+/// Output is written at the latest when so many bytes wait.
+const WRITE_BYTES: usize = 64 * 1024;
 /// So many pieces and wake-ups may wait. A wake-up that finds no room is not needed: the loop looks
 /// after everything when it takes what is there.
 const WAITING_MAX: usize = 2;
@@ -130,7 +132,11 @@ impl<W: Write> Threads<W> {
     fn run(mut self, events: &Receiver<Event>) -> Result<()> {
         while !self.is_done() {
             match events.recv_timeout(self.timeout()) {
-                Ok(Event::Read(bytes)) => self.take(&bytes),
+                Ok(Event::Read(bytes)) => {
+                    if !self.take(&bytes)? {
+                        break;
+                    }
+                }
                 Ok(Event::Ended(error)) => {
                     self.failed = error;
                     self.end();
@@ -154,16 +160,22 @@ impl<W: Write> Threads<W> {
         }
     }
 
-    fn take(&mut self, mut bytes: &[u8]) {
+    /// Serves the lines that are complete, and writes before their answers are many: short requests
+    /// may have long ones. Whether anybody takes them.
+    fn take(&mut self, mut bytes: &[u8]) -> Result<bool> {
         while !bytes.is_empty() {
             self.ring.feed(&mut bytes);
             while let Some(line) = self.ring.next_line() {
                 serve_timed(&mut self.connection, &mut self.clock, line, &mut self.out);
                 self.submit_jobs();
+                if self.out.len() >= WRITE_BYTES && !self.write()? {
+                    return Ok(false);
+                }
             }
         }
         self.ring.release();
         self.connection.release();
+        Ok(true)
     }
 
     /// Serves the last line, which has no newline.
@@ -399,6 +411,33 @@ mod tests {
         let times: Vec<Duration> = times.iter().collect();
         assert_eq!(times.len(), 2);
         assert!(times.iter().all(|took| *took >= Duration::from_millis(5)));
+    }
+
+    #[test]
+    fn long_answers_to_what_was_read_at_once_are_written_one_by_one() {
+        /// Remembers the longest piece that it was given.
+        struct Longest(usize);
+        impl Write for &mut Longest {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.max(bytes.len());
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let server = Server::new("long", "1")
+            .tool(Tool::new("long", |_: Call<'_>, reply: Reply<'_>| {
+                reply.text(&"x".repeat(100_000));
+            }))
+            .freeze()
+            .unwrap();
+        let (input, mut sent) = pipe().unwrap();
+        sent.write_all(line("long").repeat(100).as_bytes()).unwrap();
+        drop(sent);
+        let mut output = Longest(0);
+        serve_streams(server.connect(), input, &mut output, |_| {}).unwrap();
+        assert!((100_000..200_000).contains(&output.0), "{}", output.0);
     }
 
     #[test]
