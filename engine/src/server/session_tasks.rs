@@ -28,7 +28,7 @@ use super::{
     excerpt, method_not_found,
     registry::ToolEntry,
     reply::{begin_result, write_error},
-    task::{TaskOptions, only, task_id},
+    task::{TaskOptions, task_id},
     task_question::AskedOfTask,
     task_table::Caller,
     tasks::{Start, Tasks, no_such_task},
@@ -40,7 +40,7 @@ use crate::{
     protocol::{
         hash::hash,
         method::{Method, TASK_STATUS},
-        params::{Params, optional_object},
+        params::{Params, only, optional_object},
         pending::Entry,
         version::ProtocolVersion,
     },
@@ -88,19 +88,26 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// Reads it, if it is there.
     fn read(params: Object<'a>) -> Result<Option<Self>, RpcError> {
-        let task = only(params, "task")?;
+        let task = only(params, "params", "task")?;
         let (Some(task), Some(members)) = (task, optional_object(task, "task")?) else {
             return Ok(None);
         };
-        let ttl = members.find("ttl").filter(|ttl| !ttl.is_null());
+        let ttl = only(members, "params.task", "ttl")?.filter(|ttl| !ttl.is_null());
         let ill_typed =
             || RpcError::invalid_params("params.task.ttl must be a whole number of milliseconds");
-        let ttl_ms = ttl.map(|ttl| ttl.as_u64().ok_or_else(ill_typed));
+        let ttl_ms = ttl.map(|ttl| whole_ms(ttl).ok_or_else(ill_typed));
         Ok(Some(Self {
             task,
             ttl_ms: ttl_ms.transpose()?,
         }))
     }
+}
+
+/// A whole number of milliseconds. There is no longest time that may be asked for.
+fn whole_ms(value: Value<'_>) -> Option<u64> {
+    let number = value.as_number()?;
+    let is_huge = number.is_integer() && number.as_f64() > 0.0;
+    number.as_u64().or(is_huge.then_some(u64::MAX))
 }
 
 impl SessionTasks {
