@@ -303,6 +303,23 @@ fn a_state_is_good_for_its_own_request_alone_and_for_a_time() {
 }
 
 #[test]
+fn arguments_that_are_left_out_are_none_to_a_state() {
+    let mut pair = Pair::new(asking());
+    let given = json!({ "what": accept(&json!({ "thing": "door" })) });
+    for [first, second] in [
+        [json!({}), json!({ "arguments": {} })],
+        [json!({ "arguments": {} }), json!({})],
+    ] {
+        let asked = pair.ask(&call(1, "paint", &first));
+        let mut more = second;
+        more["requestState"] = asked["result"]["requestState"].clone();
+        more["inputResponses"] = given.clone();
+        let answer = pair.ask(&call(2, "paint", &more));
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    }
+}
+
+#[test]
 fn several_things_are_asked_for_at_once_and_what_is_missing_again() {
     let mut pair = Pair::new(asking());
     let asked = pair.ask(&call(1, "everything", &json!({})))["result"].clone();
