@@ -290,7 +290,9 @@ impl Completion {
     fn bytes(&self) -> usize {
         match &self.kind {
             CompletionKind::Answer(answer, _) => answer.len(),
-            CompletionKind::Notice(_, notice) | CompletionKind::OfTask(notice) => notice.len(),
+            CompletionKind::Notice(_, notice) | CompletionKind::OfTask(_, _, notice) => {
+                notice.len()
+            }
             CompletionKind::Progress {
                 message, notice, ..
             } => message.as_ref().map_or(0, Vec::len) + notice.len(),
@@ -306,7 +308,7 @@ impl Completion {
             self.kind,
             CompletionKind::Notice(..)
                 | CompletionKind::Progress { .. }
-                | CompletionKind::OfTask(_)
+                | CompletionKind::OfTask(..)
         )
     }
 }
@@ -326,8 +328,8 @@ pub(crate) enum CompletionKind {
         /// What its session is sent; empty if it is sent nothing.
         notice: Vec<u8>,
     },
-    /// A notification of a task, for its session.
-    OfTask(Vec<u8>),
+    /// A notification of the task of this id, for its session.
+    OfTask(Arc<str>, NoticeKind, Vec<u8>),
     /// A task is not at work any more, for its session.
     Task {
         id: Arc<str>,
