@@ -3,6 +3,8 @@
 //! Specification: 2026-07-28, `basic/patterns/mrtr`, `client/elicitation`, `client/sampling`,
 //! `client/roots`; 2025-11-25, the same pages of `client`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tightwire::{
     Ask, Call, ClientCapabilities, Context, Elicitation, Elicited, Field, Inputs, IntoReply,
@@ -303,6 +305,23 @@ fn a_state_is_good_for_its_own_request_alone_and_for_a_time() {
 }
 
 #[test]
+fn arguments_that_are_left_out_are_none_to_a_state() {
+    let mut pair = Pair::new(asking());
+    let given = json!({ "what": accept(&json!({ "thing": "door" })) });
+    for [first, second] in [
+        [json!({}), json!({ "arguments": {} })],
+        [json!({ "arguments": {} }), json!({})],
+    ] {
+        let asked = pair.ask(&call(1, "paint", &first));
+        let mut more = second;
+        more["requestState"] = asked["result"]["requestState"].clone();
+        more["inputResponses"] = given.clone();
+        let answer = pair.ask(&call(2, "paint", &more));
+        assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
+    }
+}
+
+#[test]
 fn several_things_are_asked_for_at_once_and_what_is_missing_again() {
     let mut pair = Pair::new(asking());
     let asked = pair.ask(&call(1, "everything", &json!({})))["result"].clone();
@@ -472,6 +491,41 @@ fn in_a_session_the_client_gets_requests_and_the_call_is_served_again() {
         let said = text(r#"accept Ha. by m in ["file:///a"]"#);
         assert_eq!(done, legacy_result("c", &said));
         assert_eq!(pair.memory().in_flight(), 0);
+    }
+}
+
+/// Whether it has to ask is what a handler finds out before it hands the call over.
+#[test]
+fn what_was_asked_before_an_answer_was_put_off_is_asked_with_it() {
+    let late = || {
+        let deferred = Tool::new("deferred", |call: Call<'_>, reply: Reply<'_>| {
+            let greeting = greet(call.context());
+            let ticket = reply.defer();
+            // Put off once more.
+            ticket.answer(|reply| reply.defer().answer(|reply| greeting.reply(reply)));
+        });
+        let delayed = Tool::new("delayed", |call: Call<'_>, reply: Reply<'_>| {
+            let greeting = greet(call.context());
+            reply.after(Duration::from_millis(1), |reply| greeting.reply(reply));
+        });
+        server().tool(deferred).tool(delayed)
+    };
+    // Now, or in a moment.
+    let tell = |pair: &mut Pair, line: &str| pair.send(line).pop().unwrap_or_else(|| pair.wait());
+    let given = accept(&json!({ "name": "Ada" }));
+    for name in ["deferred", "delayed"] {
+        let mut pair = Pair::new(late());
+        let asked = tell(&mut pair, &call(1, name, &json!({})));
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        let more = json!({ "inputResponses": { "name": given } });
+        let done = tell(&mut pair, &call(2, name, &more));
+        assert_eq!(done, modern_result(2, text("Hello, Ada!")));
+        let mut pair = session(late(), "2025-11-25");
+        let params = json!({ "name": name });
+        let asked = tell(&mut pair, &legacy(1, "tools/call", &params));
+        assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        let done = tell(&mut pair, &answer(&asked["id"], &given));
+        assert_eq!(done, legacy_result(1, &text("Hello, Ada!")));
     }
 }
 

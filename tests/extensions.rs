@@ -180,6 +180,37 @@ fn a_result_may_have_a_type_and_metadata_of_its_own() {
 }
 
 #[test]
+fn metadata_that_is_none_is_refused_and_who_serves_is_told_once() {
+    let given = |call: ExtensionCall<'_>, reply: ExtensionReply<'_>| {
+        let meta: Value = call.params().find("meta").unwrap().deserialize().unwrap();
+        reply.result(&json!({ "_meta": meta }));
+    };
+    let mut pair = Pair::new(server().method(method("example/given", given)));
+    let mut session = Pair::session(
+        server().method(method("example/given", given)),
+        "2025-11-25",
+    );
+    for meta in [json!(5), json!(null), json!([])] {
+        let params = json!({ "meta": meta });
+        let answers = [
+            pair.ask(&modern(1, "example/given", params.clone())),
+            session.ask(&legacy(1, "example/given", &params)),
+        ];
+        for answer in answers {
+            assert_eq!(refusal(&answer).code, -32603, "{meta}");
+        }
+    }
+    let name = "io.modelcontextprotocol/serverInfo";
+    let line = modern(
+        1,
+        "example/given",
+        json!({ "meta": { name: "somebody else" } }),
+    );
+    assert_eq!(pair.ask_text(&line).matches(name).count(), 1);
+    assert_eq!(pair.ask(&line), modern_result(1, json!({})));
+}
+
+#[test]
 fn results_without_members_and_values_that_are_none() {
     let odd = server()
         .method(method("example/empty", |_, reply| reply.result(&json!({}))))

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use tightwire::{Ask, Call, Context, Inputs, IntoReply, Limits, Reply, Sampling, Server, Tool};
 use tightwire_tests::{
-    Pair, Stepped, batch, legacy, legacy_result, modern, modern_meta, server, text,
+    Pair, Stepped, batch, cancelled, legacy, legacy_result, modern, modern_meta, server, text,
 };
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -239,6 +239,18 @@ fn in_a_batch_a_call_is_answered_whose_question_the_same_batch_answers() {
         assert_eq!(last, json!([legacy_result(1, &text("1"))]));
         assert_eq!(stepped.connection().in_flight(), 0);
     }
+}
+
+#[test]
+fn in_a_batch_what_is_taken_back_was_asked_before() {
+    let mut stepped = Stepped::new(counting_inline());
+    stepped.send(&opening("2025-03-26", &json!({ "roots": {} })));
+    stepped.send(INITIALIZED);
+    let call = legacy(1, "tools/call", &json!({ "name": "count" }));
+    let told = stepped.send(&batch(&[&call, &cancelled(1)]));
+    let methods: Vec<&Value> = told.iter().map(|told| &told["method"]).collect();
+    assert_eq!(methods, ["roots/list", "notifications/cancelled"]);
+    assert_eq!(told[1]["params"]["requestId"], told[0]["id"]);
 }
 
 /// Specification: 2025-11-25, `basic/lifecycle`, Initialization: no requests but pings before

@@ -336,6 +336,37 @@ fn nothing_is_told_of_a_task_that_has_ended() {
     assert_eq!(server.completed(), [notice]);
 }
 
+/// Specification: 2025-11-25, `basic/utilities/progress`, Behavior Requirements: progress stops after
+/// a task has ended.
+#[test]
+fn no_progress_is_told_after_the_client_has_learnt_of_the_end() {
+    let params = json!({ "name": "report", "task": {}, "_meta": { "progressToken": 1 } });
+    let list = legacy("tasks/list", "tasks/list", &json!({}));
+    let cancel = "tasks/cancel";
+    for method in ["tasks/get", "tasks/list", cancel] {
+        let held = Held::default();
+        let mut server = session(server().logging().tool(reporting(&held)));
+        let answer = server.ask(&legacy(1, "tools/call", &params));
+        let id = &answer["result"]["task"]["taskId"];
+        server.connection().poll_job().unwrap().run();
+        if method != cancel {
+            held.answer("done");
+        }
+        server.ask(&if method == "tasks/list" {
+            list.clone()
+        } else {
+            about(method, id)
+        });
+        let lines = server.completed();
+        let methods: Vec<&str> = lines
+            .iter()
+            .filter_map(|line| line["method"].as_str())
+            .collect();
+        let status = "notifications/tasks/status";
+        assert_eq!(methods, ["notifications/message", status], "{method}");
+    }
+}
+
 #[test]
 fn progress_of_a_task_is_limited() {
     let chatter = tool("chatter", |call, reply| {

@@ -192,6 +192,8 @@ fn the_client_says_how_long_a_task_is_kept_within_limits() {
     assert_eq!(made("nap", json!({ "ttl": null })), (10_000, 1_000));
     assert_eq!(made("nap", json!({ "ttl": 60 })), (60, 1_000));
     assert_eq!(made("nap", json!({ "ttl": u64::MAX })), (10_000, 1_000));
+    assert_eq!(made("nap", json!({ "ttl": 1e30 })), (10_000, 1_000));
+    assert_eq!(made("nap", json!({ "ttl": 60.0 })), (60, 1_000));
     assert_eq!(made("nap", json!({ "ttl": 0 })), (1, 1_000));
     assert_eq!(made("short", json!({})), (5_000, 50));
     assert_eq!(made("short", json!({ "ttl": 9_000 })), (5_000, 50));
@@ -200,6 +202,7 @@ fn the_client_says_how_long_a_task_is_kept_within_limits() {
         json!(1),
         json!(null),
         json!({ "ttl": -1 }),
+        json!({ "ttl": -1e30 }),
         json!({ "ttl": 1.5 }),
         json!({ "ttl": "1" }),
     ] {
@@ -209,11 +212,14 @@ fn the_client_says_how_long_a_task_is_kept_within_limits() {
         assert_eq!(refused.code, -32602, "{wrong}");
         assert!(refused.message.starts_with("params.task"), "{refused:?}");
     }
-    let twice = start("nap").replacen("\"task\"", "\"task\":{},\"task\"", 1);
-    assert_eq!(
-        refusal(&server.ask(&twice)).message,
-        "params.task is there twice"
-    );
+    for (member, twice, name) in [
+        ("\"task\":{}", "\"task\":{},\"task\":{}", "params.task"),
+        ("{}", "{\"ttl\":1,\"ttl\":1}", "params.task.ttl"),
+    ] {
+        let twice = start("nap").replacen(member, twice, 1);
+        let refused = refusal(&server.ask(&twice));
+        assert_eq!(refused.message, format!("{name} is there twice"));
+    }
 }
 
 #[test]

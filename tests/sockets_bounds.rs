@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::json;
-use tightwire_tests::{Client, Listening, call};
+use tightwire_tests::{Client, Listening, call, legacy};
 
 const LISTENING: &str = env!("CARGO_BIN_EXE_listening");
 const DIRECTORY: &str = env!("CARGO_TARGET_TMPDIR");
@@ -111,6 +111,24 @@ fn the_connection_that_holds_the_most_is_closed() {
         server.connect().ask(&echo(1));
         assert_bounded(&server);
     }
+}
+
+#[test]
+fn what_clients_say_of_themselves_counts_too() {
+    let (mut server, mut idle) = bounded();
+    let client = json!({ "name": "x".repeat(9 * MIB), "version": "1" });
+    let params = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client
+    });
+    let opening = legacy(1, "initialize", &params);
+    let mut clients: Vec<Client> = (0..16).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        // The server may close one of them.
+        let _ = client.try_send(format!("{opening}\n").as_bytes());
+    }
+    wait_for(&mut server, HELD);
+    idle.ask(&echo(1));
+    assert_bounded(&server);
 }
 
 /// A call that is answered late, with a long id.

@@ -16,11 +16,13 @@ use crate::{
             PROMPTS_LIST_CHANGED, RESOURCES_LIST_CHANGED, SUBSCRIPTIONS_ACKNOWLEDGED, TASK_CHANGED,
             TOOLS_LIST_CHANGED,
         },
-        params::{Params, optional_object},
+        params::{Params, only, optional_object},
         pending::IdBuf,
     },
 };
 
+/// Where a filter stands.
+const PATH: &str = "params.notifications";
 /// The member of a filter that names resources.
 const RESOURCE_SUBSCRIPTIONS: &str = "resourceSubscriptions";
 /// The member of a filter that names tasks, which the extension `io.modelcontextprotocol/tasks`
@@ -118,7 +120,7 @@ impl<'a> Filter<'a> {
         };
         let mut filter = Self::default();
         for list in List::ALL {
-            if let Some(value) = member(members, list.filter())? {
+            if let Some(value) = only(members, PATH, list.filter())? {
                 let wanted = value
                     .as_bool()
                     .ok_or_else(|| ill_typed(list.filter(), "a boolean", value))?;
@@ -134,27 +136,13 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// The one member of this name.
-fn member<'a>(members: Object<'a>, name: &str) -> Result<Option<Value<'a>>, RpcError> {
-    let mut found = members
-        .iter()
-        .filter_map(|(key, value)| (key == name).then_some(value));
-    let value = found.next();
-    if found.next().is_some() {
-        return Err(RpcError::invalid_params(format!(
-            "params.notifications.{name} is there twice"
-        )));
-    }
-    Ok(value)
-}
-
 /// The strings in the array of this name, each once.
 fn strings<'a>(
     members: Object<'a>,
     name: &str,
     what: &str,
 ) -> Result<Option<BTreeSet<&'a str>>, RpcError> {
-    let Some(value) = member(members, name)? else {
+    let Some(value) = only(members, PATH, name)? else {
         return Ok(None);
     };
     let items = value
@@ -171,7 +159,7 @@ fn strings<'a>(
 
 fn ill_typed(name: &str, wanted: &str, value: Value<'_>) -> RpcError {
     RpcError::invalid_params(format!(
-        "params.notifications.{name} must be {wanted}, not {}",
+        "{PATH}.{name} must be {wanted}, not {}",
         value.kind().as_str()
     ))
 }

@@ -75,6 +75,21 @@ impl<'a> Params<'a> {
     }
 }
 
+/// The member of this name, which must not be there twice; `path` leads to the object.
+pub(crate) fn only<'a>(
+    object: Object<'a>,
+    path: &str,
+    name: &str,
+) -> Result<Option<Value<'a>>, RpcError> {
+    let mut found = object.iter().filter(|(key, _)| *key == name);
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(RpcError::invalid_params(format!(
+            "{path}.{name} is there twice"
+        ))),
+        (found, None) => Ok(found.map(|(_, value)| value)),
+    }
+}
+
 /// A member that must be a string.
 pub(crate) fn required_str<'a>(
     value: Option<Value<'a>>,

@@ -137,6 +137,9 @@ impl Core {
                 }
                 // What it settles is not this batch's, so it goes straight out.
                 Ok(Message::Notification(notification)) => {
+                    // One that cancels a call of this batch takes back what that has asked: then
+                    // the client has to know of it.
+                    out.append(&mut self.notices);
                     self.handle_notification(now, &notification, wide, out);
                 }
                 Ok(Message::Response(_)) => has_responses = true,

@@ -51,6 +51,13 @@ impl Client {
         }
     }
 
+    /// How many bytes of what it said are kept.
+    #[cfg(unix)]
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = [&self.name, &self.version, &self.title];
+        texts.into_iter().flatten().map(String::len).sum()
+    }
+
     /// Whether it takes requests.
     pub(crate) fn is_initialized(&self) -> bool {
         self.initialized.load(Ordering::Relaxed)

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     error::RpcError,
-    protocol::{method::Method, params::Params},
+    protocol::{
+        method::Method,
+        params::{Params, only},
+    },
 };
 
 pub(crate) type CompleteHandler = Arc<dyn Fn(Complete<'_>) -> Completion + Send + Sync>;
@@ -222,11 +225,11 @@ impl super::registry::Registry {
 
 /// The arguments in `context`, all of them strings.
 fn known_arguments(params: Object<'_>) -> Result<Object<'_>, RpcError> {
-    if member(params, "params", "context")?.is_none() {
+    if only(params, "params", "context")?.is_none() {
         return Ok(Object::EMPTY);
     }
     let context = object(params, "params", "context")?;
-    if member(context, "params.context", "arguments")?.is_none() {
+    if only(context, "params.context", "arguments")?.is_none() {
         return Ok(Object::EMPTY);
     }
     let arguments = object(context, "params.context", "arguments")?;
@@ -242,26 +245,15 @@ fn known_arguments(params: Object<'_>) -> Result<Object<'_>, RpcError> {
     Ok(arguments)
 }
 
-/// A member, which must not be there twice.
-fn member<'a>(object: Object<'a>, path: &str, name: &str) -> Result<Option<Value<'a>>, RpcError> {
-    let mut found = object.iter().filter(|(key, _)| *key == name);
-    match (found.next(), found.next()) {
-        (_, Some(_)) => Err(RpcError::invalid_params(format!(
-            "{path}.{name} is there twice"
-        ))),
-        (found, None) => Ok(found.map(|(_, value)| value)),
-    }
-}
-
 fn object<'a>(object: Object<'a>, path: &str, name: &str) -> Result<Object<'a>, RpcError> {
-    let value = member(object, path, name)?;
+    let value = only(object, path, name)?;
     value
         .and_then(Value::as_object)
         .ok_or_else(|| wrong(value, path, name, "an object"))
 }
 
 fn string<'a>(object: Object<'a>, path: &str, name: &str) -> Result<&'a str, RpcError> {
-    let value = member(object, path, name)?;
+    let value = only(object, path, name)?;
     value
         .and_then(Value::as_str)
         .ok_or_else(|| wrong(value, path, name, "a string"))

@@ -297,10 +297,10 @@ impl ServerConnection {
         self.parser.keep(bytes);
     }
 
-    /// How many bytes it holds: its buffers, and what is kept for requests in flight.
+    /// How many bytes it holds: its buffers, and what is kept of the client and for requests in flight.
     #[cfg(unix)]
     pub(crate) fn bytes(&self) -> usize {
-        self.parser.bytes() + self.core.held_bytes()
+        self.parser.bytes() + self.core.session.client().bytes() + self.core.held_bytes()
     }
 
     /// The limits of the server.

@@ -99,6 +99,14 @@ impl Outbox {
         }
     }
 
+    /// That of a handler which has asked, and answers later.
+    pub(super) fn stopped(stop: Stop) -> Self {
+        Self {
+            stop: Some(stop),
+            ..Self::default()
+        }
+    }
+
     /// Forgets what was to be told, but not the state that is kept.
     pub(super) fn forget_notices(&mut self) {
         let kept = self.kept.take();

@@ -367,7 +367,11 @@ impl Core {
                     waiting.deadline()
                 });
             }
-            CompletionKind::OfTask(notice) => out.extend_from_slice(&notice),
+            CompletionKind::OfTask(task, kind, notice) => {
+                if self.session_tasks.may_be_told(&task, kind) {
+                    out.extend_from_slice(&notice);
+                }
+            }
             CompletionKind::Task { id, end, is_told } => {
                 self.handle_task(now, id, end, is_told, out);
             }

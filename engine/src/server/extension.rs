@@ -10,6 +10,7 @@ use tightwire_codec::{DeserializeError, JsonWriter, Object, Value};
 use super::{
     ask::Given,
     connection::Core,
+    content_reply::unsound_meta,
     context::{Asked, Context},
     dispatch::{Ran, Run, Serving},
     job::Job,
@@ -23,7 +24,7 @@ use crate::{
     model::task::TASKS_EXTENSION,
     protocol::{
         hash::PerfectMap,
-        meta::client_extension,
+        meta::{SERVER_INFO, client_extension},
         method::Method,
         params::Params,
         version::{Era, ProtocolVersion},
@@ -189,7 +190,7 @@ impl ExtensionReply<'_> {
     /// before 2026-07-28, which have no such types, the result is without it.
     ///
     /// What is no object, or has a `resultType` that the protocol uses for something else,
-    /// `input_required` or `task`, answers -32603.
+    /// `input_required` or `task`, or a `_meta` that is no object, answers -32603.
     pub fn result_as(self, result_type: &str, members: &impl Serialize) {
         let refuse = |answer: Answer<'_>, reason: &'static str| {
             answer.error(&RpcError::internal(reason));
@@ -201,25 +202,26 @@ impl ExtensionReply<'_> {
             return refuse(self.answer, "the result is not a JSON object");
         };
         members.remove("resultType");
-        let is_modern = self.answer.version().era() == Era::Modern;
-        let meta = match members.remove("_meta") {
-            Some(serde_json::Value::Object(meta)) if is_modern => meta,
-            Some(meta) => {
-                members.insert("_meta".to_owned(), meta);
-                serde_json::Map::new()
-            }
-            None => serde_json::Map::new(),
+        if members.get("_meta").is_some_and(|meta| !meta.is_object()) {
+            return self.answer.error(&unsound_meta());
+        }
+        if self.answer.version().era() == Era::Legacy {
+            return self.answer.whole(|writer, _| {
+                writer.raw(b"{");
+                write_members(writer, &members, false);
+                writer.raw(b"}}\n");
+            });
+        }
+        let mut meta = match members.remove("_meta") {
+            Some(serde_json::Value::Object(meta)) => meta,
+            _ => serde_json::Map::new(),
         };
+        // It is the engine that says so.
+        meta.remove(SERVER_INFO);
         self.answer.whole(|writer, modern_end| {
-            writer.raw(b"{");
-            if is_modern {
-                writer.raw(b"\"resultType\":");
-                writer.string(result_type);
-            }
-            write_members(writer, &members, is_modern);
-            if !is_modern {
-                return writer.raw(b"}}\n");
-            }
+            writer.raw(b"{\"resultType\":");
+            writer.string(result_type);
+            write_members(writer, &members, true);
             if meta.is_empty() {
                 return writer.raw(modern_end);
             }

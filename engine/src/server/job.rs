@@ -154,7 +154,8 @@ impl Job {
             head,
             line: call,
             len,
-            ticket,
+            // What a hook has asked is not what the handler stops for.
+            ticket: ticket.stopped(None),
         }
     }
 

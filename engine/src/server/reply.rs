@@ -167,9 +167,7 @@ impl<'a> Answer<'a> {
     /// answered with, for now.
     #[cold]
     fn stop(&mut self) -> bool {
-        let outbox = self.call.outbox.map(Mutex::lock);
-        let outbox = outbox.map(|outbox| outbox.unwrap_or_else(PoisonError::into_inner));
-        let Some(stop) = outbox.and_then(|mut outbox| outbox.stop.take()) else {
+        let Some(stop) = self.take_stop() else {
             return false;
         };
         match stop {
@@ -195,6 +193,12 @@ impl<'a> Answer<'a> {
         true
     }
 
+    /// Why the handler stopped, if it did: to be told with its error, whenever that comes.
+    fn take_stop(&self) -> Option<Stop> {
+        let outbox = self.call.outbox?.lock();
+        outbox.unwrap_or_else(PoisonError::into_inner).stop.take()
+    }
+
     pub(super) fn version(&self) -> ProtocolVersion {
         self.call.version
     }
@@ -211,9 +215,19 @@ impl<'a> Answer<'a> {
             Arc::clone(self.call.completions),
             cancellation,
         )
+        .stopped(self.take_stop())
     }
 
     fn after(mut self, delay: Duration, then: Continuation) {
+        let then = match self.take_stop() {
+            None => then,
+            Some(stop) => Continuation::new(move |reply| {
+                let outbox = Mutex::new(Outbox::stopped(stop));
+                let mut reply = reply;
+                reply.answer.call.outbox = Some(&outbox);
+                then.call(reply);
+            }),
+        };
         *self.outcome = Outcome::After(delay, then);
         self.done = true;
     }

@@ -127,9 +127,8 @@ pub(crate) fn bind(
     arguments: Option<Value<'_>>,
 ) -> Binding {
     let mut canonical = Vec::new();
-    if let Some(arguments) = arguments {
-        write_canonical(arguments, &mut canonical);
-    }
+    // Those that are left out are none.
+    write_canonical(arguments.unwrap_or(Value::EMPTY_OBJECT), &mut canonical);
     let mut hash = Hash::new();
     for part in [
         principal.as_bytes(),

@@ -22,13 +22,13 @@ use tightwire_codec::{Id, JsonWriter, Object, Value};
 
 use super::{
     connection::{Core, Now},
-    context::notification,
+    context::{NoticeKind, notification},
     deferred::{Awaited, Expiry},
     dispatch::{Run, Serving},
     excerpt, method_not_found,
     registry::ToolEntry,
     reply::{begin_result, write_error},
-    task::{TaskOptions, only, task_id},
+    task::{TaskOptions, task_id},
     task_question::AskedOfTask,
     task_table::Caller,
     tasks::{Start, Tasks, no_such_task},
@@ -40,7 +40,7 @@ use crate::{
     protocol::{
         hash::hash,
         method::{Method, TASK_STATUS},
-        params::{Params, optional_object},
+        params::{Params, only, optional_object},
         pending::Entry,
         version::ProtocolVersion,
     },
@@ -76,6 +76,8 @@ struct SessionTask {
     serial: u64,
     /// Whether the session has still to be told of its end.
     is_live: bool,
+    /// Whether the client has learnt of its end, if only since it asked.
+    is_over: bool,
 }
 
 /// What a client wants of the task that a call becomes: `params.task`.
@@ -88,19 +90,26 @@ struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     /// Reads it, if it is there.
     fn read(params: Object<'a>) -> Result<Option<Self>, RpcError> {
-        let task = only(params, "task")?;
+        let task = only(params, "params", "task")?;
         let (Some(task), Some(members)) = (task, optional_object(task, "task")?) else {
             return Ok(None);
         };
-        let ttl = members.find("ttl").filter(|ttl| !ttl.is_null());
+        let ttl = only(members, "params.task", "ttl")?.filter(|ttl| !ttl.is_null());
         let ill_typed =
             || RpcError::invalid_params("params.task.ttl must be a whole number of milliseconds");
-        let ttl_ms = ttl.map(|ttl| ttl.as_u64().ok_or_else(ill_typed));
+        let ttl_ms = ttl.map(|ttl| whole_ms(ttl).ok_or_else(ill_typed));
         Ok(Some(Self {
             task,
             ttl_ms: ttl_ms.transpose()?,
         }))
     }
+}
+
+/// A whole number of milliseconds. There is no longest time that may be asked for.
+fn whole_ms(value: Value<'_>) -> Option<u64> {
+    let number = value.as_number()?;
+    let is_huge = number.is_integer() && number.as_f64() > 0.0;
+    number.as_u64().or(is_huge.then_some(u64::MAX))
 }
 
 impl SessionTasks {
@@ -146,6 +155,7 @@ impl SessionTasks {
             id: start.id.as_str().into(),
             serial: start.serial,
             is_live: true,
+            is_over: false,
         });
     }
 
@@ -157,6 +167,21 @@ impl SessionTasks {
     fn settle(&mut self, id: &str) -> bool {
         let task = self.list.iter_mut().find(|task| *task.id == *id);
         task.is_some_and(|task| std::mem::take(&mut task.is_live))
+    }
+
+    /// Notes what the client learns of a task.
+    fn learn(&mut self, id: &str, record: &TaskRecord) {
+        let task = self.list.iter_mut().find(|task| *task.id == *id);
+        if let Some(task) = task.filter(|_| record.state.is_terminal()) {
+            task.is_over = true;
+        }
+    }
+
+    /// Whether a notification of a task may be sent that came in before.
+    ///
+    /// Specification: 2025-11-25, `basic/utilities/progress`, Behavior Requirements.
+    pub(super) fn may_be_told(&self, id: &str, kind: NoticeKind) -> bool {
+        kind != NoticeKind::Progress || !self.find(id).is_some_and(|task| task.is_over)
     }
 
     /// What goes on after the task of this serial number: opaque to the client.
@@ -327,6 +352,7 @@ impl Core {
             }
             _ => {}
         }
+        self.session_tasks.learn(id, &record);
         let mut writer = JsonWriter::new(out);
         begin_result(&mut writer, &serving.id);
         writer.raw(b"{");
@@ -343,24 +369,27 @@ impl Core {
 
     /// Specification: 2025-11-25, `basic/utilities/tasks`, Task Listing.
     fn list_session_tasks(
-        &self,
+        &mut self,
         tasks: &Tasks,
         cursor: Option<Value<'_>>,
         serving: &Serving<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), RpcError> {
-        let SessionTasks {
-            principal, list, ..
-        } = &self.session_tasks;
-        let last = self.session_tasks.place(cursor)?;
+        let mut last = self.session_tasks.place(cursor)?;
         let size = match self.registry.tasks_page_size {
             0 => PAGE_SIZE,
             size => size,
         };
-        let left = list.iter().filter(|task| task.serial > last);
+        let SessionTasks {
+            principal, list, ..
+        } = &mut self.session_tasks;
+        let first = list.partition_point(|task| task.serial <= last);
+        let left = list[first..].iter_mut();
         // What has expired is not there any more.
-        let mut left = left.filter_map(|task| Some((task, tasks.load(&task.id, principal).ok()?)));
-        let mut last = last;
+        let mut left = left.filter_map(|task| {
+            let record = tasks.load(&task.id, principal).ok()?;
+            Some((task, record))
+        });
         let mut writer = JsonWriter::new(out);
         begin_result(&mut writer, &serving.id);
         writer.raw(b"{\"tasks\":[");
@@ -368,6 +397,7 @@ impl Core {
             writer.raw(b"{");
             record.write(writer, &task.id, VERSION);
             writer.raw(b"}");
+            task.is_over |= record.state.is_terminal();
             last = task.serial;
         });
         writer.raw(b"]");

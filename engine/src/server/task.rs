@@ -36,7 +36,7 @@ use crate::{
     protocol::{
         meta::client_extension,
         method::Method,
-        params::{Params, optional_object, required_str},
+        params::{Params, only, optional_object, required_str},
         pending::IdBuf,
         version::{Era, ProtocolVersion},
     },
@@ -436,21 +436,7 @@ impl Core {
 
 /// Which task is asked for.
 pub(super) fn task_id(params: Object<'_>) -> Result<&str, RpcError> {
-    required_str(only(params, "taskId")?, "taskId")
-}
-
-/// A parameter that few methods know.
-pub(super) fn only<'a>(
-    params: Object<'a>,
-    name: &'static str,
-) -> Result<Option<Value<'a>>, RpcError> {
-    let mut found = params.into_iter().filter(|(other, _)| *other == name);
-    let value = found.next().map(|(_, value)| value);
-    if found.next().is_some() {
-        let message = format!("params.{name} is there twice");
-        return Err(RpcError::invalid_params(message));
-    }
-    Ok(value)
+    required_str(only(params, "params", "taskId")?, "taskId")
 }
 
 /// What a call is about, one JSON object.

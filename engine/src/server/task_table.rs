@@ -144,7 +144,8 @@ impl Running {
         *sent += 1;
         relate(&mut notice, &self.id);
         let session = Weak::clone(&self.caller.session);
-        Some((session, CompletionKind::OfTask(notice)))
+        let id = Arc::from(self.id.as_str());
+        Some((session, CompletionKind::OfTask(id, kind, notice)))
     }
 
     /// The same for progress, which must grow however often the function is called.

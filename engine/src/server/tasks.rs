@@ -425,7 +425,7 @@ impl Tasks {
             }
             // Told already, or for sessions.
             (
-                CompletionKind::Log(_) | CompletionKind::OfTask(_) | CompletionKind::Task { .. },
+                CompletionKind::Log(_) | CompletionKind::OfTask(..) | CompletionKind::Task { .. },
                 Some(_),
             ) => {}
         }

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use tightwire_codec::Verbatim;
 
 use super::{
-    ask::InputRequired,
+    ask::{InputRequired, Stop},
     changes::Changes,
     context::{NoticeKind, Outbox},
     handler::guard,
@@ -58,6 +58,8 @@ pub struct Ticket {
     completions: Arc<Completions>,
     cancellation: Cancellation,
     output: Option<Arc<OutputSchema>>,
+    /// Why the handler stopped that made it.
+    stop: Option<Box<Stop>>,
     done: bool,
 }
 
@@ -78,6 +80,7 @@ impl Ticket {
             completions,
             cancellation,
             output: None,
+            stop: None,
             done: false,
         }
     }
@@ -88,10 +91,18 @@ impl Ticket {
         self
     }
 
+    /// The same ticket, of a handler that may have asked before it deferred.
+    pub(super) fn stopped(mut self, stop: Option<Stop>) -> Self {
+        self.stop = stop.map(Box::new);
+        self
+    }
+
     /// Answers the call: `answer` gets the reply, and may use it up in any way.
-    pub fn answer(self, answer: impl FnOnce(Reply<'_>)) {
+    pub fn answer(mut self, answer: impl FnOnce(Reply<'_>)) {
         let output = self.output.clone();
-        self.answer_from(None, |place| {
+        let stop = self.stop.take();
+        let outbox = stop.map(|stop| Mutex::new(Outbox::stopped(*stop)));
+        self.answer_from(outbox.as_ref(), |place| {
             answer(Reply::new(place).checked(output.as_ref()));
         });
     }
@@ -279,7 +290,9 @@ impl Completion {
     fn bytes(&self) -> usize {
         match &self.kind {
             CompletionKind::Answer(answer, _) => answer.len(),
-            CompletionKind::Notice(_, notice) | CompletionKind::OfTask(notice) => notice.len(),
+            CompletionKind::Notice(_, notice) | CompletionKind::OfTask(_, _, notice) => {
+                notice.len()
+            }
             CompletionKind::Progress {
                 message, notice, ..
             } => message.as_ref().map_or(0, Vec::len) + notice.len(),
@@ -295,7 +308,7 @@ impl Completion {
             self.kind,
             CompletionKind::Notice(..)
                 | CompletionKind::Progress { .. }
-                | CompletionKind::OfTask(_)
+                | CompletionKind::OfTask(..)
         )
     }
 }
@@ -315,8 +328,8 @@ pub(crate) enum CompletionKind {
         /// What its session is sent; empty if it is sent nothing.
         notice: Vec<u8>,
     },
-    /// A notification of a task, for its session.
-    OfTask(Vec<u8>),
+    /// A notification of the task of this id, for its session.
+    OfTask(Arc<str>, NoticeKind, Vec<u8>),
     /// A task is not at work any more, for its session.
     Task {
         id: Arc<str>,
