@@ -10,7 +10,8 @@
 //! - [`Ring`] is the receive buffer. It cuts the stream into lines, each contiguous and
 //!   mutable, and moves nothing but an unfinished tail.
 //! - [`Parser`] parses a [`Line`] where it lies. Strings are unescaped in the line and
-//!   borrowed from it; the buffers and the tape of the parser are used again.
+//!   borrowed from it; the buffers and the tape of the parser are used again. What it knows from
+//!   an earlier line, and what is one long string, need not be parsed.
 //! - [`Message`] is the JSON-RPC 2.0 envelope over such a document; [`Value`] is the view of
 //!   any JSON value in it, and a serde `Deserializer` whose `&str` borrow from the line.
 //! - [`JsonWriter`] appends JSON to a buffer that the caller owns.

@@ -5,6 +5,9 @@
 //! they lie. The [`Ring`](crate::Ring) always has the readable bytes after a line that the vector
 //! loads need, so nothing is copied; the buffers and the tape are used again for the next line.
 //!
+//! Two things are tried before: whether the line is nearly the same as an earlier one, in `memo`, and
+//! what is left of a long one without its long strings, in `skeleton`.
+//!
 //! What the parser refuses is still read far enough to answer it: [`Parser::recover_id`] finds
 //! the id of a request that is complete but not acceptable.
 
