@@ -72,7 +72,7 @@ impl Skeleton {
 
     /// How many bytes it holds.
     pub(crate) fn bytes(&self) -> usize {
-        self.text.bytes.len()
+        self.text.bytes.capacity() + self.cuts.0.capacity() * size_of::<Cut>()
     }
 
     fn try_cut(&mut self, line: &[u8]) -> Option<()> {
@@ -385,6 +385,17 @@ mod tests {
             assert_eq!(error.1, "", "{end}");
             assert_eq!(found, expected, "{end}");
         }
+    }
+
+    #[test]
+    fn what_cuts_take_is_counted() {
+        let mut skeleton = Skeleton::default();
+        let one = format!("[\"{}\"]", long());
+        assert!(skeleton.cut(one.as_bytes()));
+        let before = skeleton.bytes();
+        let many = format!("[{}0]", format!("\"{}\",", long()).repeat(999));
+        assert!(skeleton.cut(many.as_bytes()));
+        assert!(skeleton.bytes() >= before + 900 * size_of::<Cut>());
     }
 
     #[test]
