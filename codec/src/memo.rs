@@ -38,7 +38,7 @@ pub(crate) struct Memo {
     changes: Vec<Change>,
     /// The line that is being parsed; empty unless it is to be remembered.
     draft: Vec<u8>,
-    /// How many more lines are parsed without a look.
+    /// How many more lines that could be compared are parsed without a look.
     rest: u32,
     /// Grows with each line that was not found, shrinks with each that was.
     doubt: u32,
@@ -110,8 +110,11 @@ impl Memo {
     pub(crate) fn find(&mut self, line: &[u8]) -> bool {
         self.draft.clear();
         let is_short = line.len() < Self::LINE_BYTES && line.first() == Some(&b'{');
-        if !is_short || self.rest > 0 || self.shapes_max == 0 {
-            self.rest = self.rest.saturating_sub(1);
+        if !is_short || self.shapes_max == 0 {
+            return false;
+        }
+        if self.rest > 0 {
+            self.rest -= 1;
             return false;
         }
         let Self {

@@ -230,6 +230,22 @@ fn the_memo_rests_where_no_line_is_like_an_earlier_one() {
     assert_eq!(count(10, 1), 9);
 }
 
+#[test]
+fn a_long_line_whose_skeleton_is_looked_at_is_one_line_of_the_rest() {
+    let mut parser = parser(8);
+    for len in 0..Memo::DOUBT_MAX {
+        let text = format!("{{\"a\":[{}0]}}", "0,".repeat(len as usize));
+        assert!(!parse(&mut parser, text.as_bytes()).1);
+    }
+    let long = format!(r#"{{"s":"{}"}}"#, "x".repeat(2_000));
+    let mut found = |lines| {
+        let found = (0..lines).filter(|_| parse(&mut parser, long.as_bytes()).1);
+        found.count()
+    };
+    assert_eq!(found(Memo::REST), 0);
+    assert_eq!(found(10), 9);
+}
+
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let scalar = prop_oneof![
         Just("true".to_owned()),

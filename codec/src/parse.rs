@@ -203,8 +203,14 @@ impl Parser {
 
     /// Parses the skeleton of a line.
     fn parse_skeleton<'a>(&'a mut self, line: &'a [u8]) -> Result<Document<'a>, ParseError> {
-        let mut tape = reset(&mut self.tape);
         let Skeleton { text, cuts } = &mut self.skeleton;
+        // It holds as many values as the line, whether it is JSON or not.
+        if line.len() > Self::BYTES_KEPT
+            && count_values(text.as_bytes()).values > self.limits.values_max
+        {
+            return Err(too_many_values());
+        }
+        let mut tape = reset(&mut self.tape);
         if self.memo.find(text.as_bytes()) {
             self.memo.fill(text.as_bytes(), &mut tape.0);
         } else {
@@ -219,11 +225,6 @@ impl Parser {
             }
             let indexes = self.buffers.structural_indexes();
             self.memo.remember(&tape.0, indexes);
-        }
-        if line.len() > Self::BYTES_KEPT && tape.0.len() > self.limits.values_max {
-            self.progress.source = None;
-            self.tape = tape.reset();
-            return Err(too_many_values());
         }
         cuts.fill(line, &mut tape.0);
         Ok(Document {

@@ -72,7 +72,7 @@ impl Skeleton {
 
     /// How many bytes it holds.
     pub(crate) fn bytes(&self) -> usize {
-        self.text.bytes.len()
+        self.text.bytes.capacity() + self.cuts.0.capacity() * size_of::<Cut>()
     }
 
     fn try_cut(&mut self, line: &[u8]) -> Option<()> {
@@ -211,7 +211,9 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::{JsonWriter, Line, ParseError, Parser, ParserLimits, parse::Source};
+    use crate::{
+        JsonWriter, Line, ParseError, ParseErrorKind, Parser, ParserLimits, parse::Source,
+    };
 
     /// A text that is left out.
     fn long() -> String {
@@ -365,6 +367,35 @@ mod tests {
         assert!(error.at.unwrap() > 2 * long.len());
         assert_eq!(id, format!("\"{long}\""));
         assert_eq!(both(&[line.into_bytes()]), [true]);
+    }
+
+    #[test]
+    fn a_long_line_of_too_many_values_is_refused_as_such_whatever_else_is_wrong() {
+        let limits = ParserLimits {
+            values_max: 8,
+            ..ParserLimits::default()
+        };
+        let long = "x".repeat(2_000_000);
+        for end in ["1]}", "1,]}", "1e999]}", "1]", "1]}}", "\"\\ud800\"]}"] {
+            let text = format!(r#"{{"a":"{long}","id":7,"n":[1,2,3,4,5,{end}"#);
+            let expected = outcome(&mut Parser::new(limits), text.as_bytes(), true);
+            let found = outcome(&mut Parser::new(limits), text.as_bytes(), false);
+            let error = expected.as_ref().unwrap_err();
+            assert_eq!(error.0.kind, ParseErrorKind::TooManyValues, "{end}");
+            assert_eq!(error.1, "", "{end}");
+            assert_eq!(found, expected, "{end}");
+        }
+    }
+
+    #[test]
+    fn what_cuts_take_is_counted() {
+        let mut skeleton = Skeleton::default();
+        let one = format!("[\"{}\"]", long());
+        assert!(skeleton.cut(one.as_bytes()));
+        let before = skeleton.bytes();
+        let many = format!("[{}0]", format!("\"{}\",", long()).repeat(999));
+        assert!(skeleton.cut(many.as_bytes()));
+        assert!(skeleton.bytes() >= before + 900 * size_of::<Cut>());
     }
 
     #[test]
