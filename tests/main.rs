@@ -37,6 +37,7 @@ mod polite;
 mod pressure;
 mod prompts;
 mod questions;
+mod remembered;
 mod resources;
 mod sampling;
 mod schema_suite;

@@ -172,7 +172,8 @@ impl Memo {
 
     /// How many bytes it holds.
     pub(crate) fn bytes(&self) -> usize {
-        self.shapes.iter().map(Shape::bytes).sum::<usize>() + self.draft.capacity()
+        let shapes: usize = self.shapes.iter().map(Shape::bytes).sum();
+        shapes + self.changes.capacity() * size_of::<Change>() + self.draft.capacity()
     }
 
     #[inline(never)]
@@ -190,7 +191,8 @@ impl Memo {
 
     #[inline(never)]
     fn keep(&mut self, nodes: &[Node<'_>], indexes: &[u32]) {
-        if nodes.len() > Self::NODES_MAX {
+        // The digits of wide integers would be looked for in the line, which was not parsed.
+        if nodes.len() > Self::NODES_MAX || nodes.iter().any(is_wide) {
             return;
         }
         if self.shapes.len() < self.shapes_max {
@@ -210,7 +212,7 @@ impl Memo {
         if is_described {
             self.shapes.rotate_right(1);
         } else {
-            // No line is like it.
+            // Which is not to be: the tape has what the line has. No line is like this shape.
             shape.text.clear();
             shape.scalars.clear();
         }
@@ -237,10 +239,6 @@ impl Shape {
                 continue;
             }
             let node = left.next()?;
-            // Its digits would be looked for in the line, which was not parsed.
-            if is_wide(node) {
-                return None;
-            }
             let end = match node {
                 Node::String(text) => start + text.len() + 2,
                 _ => start + number_len(line.get(start..)?),
@@ -304,7 +302,8 @@ impl Shape {
     }
 
     fn bytes(&self) -> usize {
-        self.text.capacity()
+        size_of::<Self>()
+            + self.text.capacity()
             + self.nodes.capacity() * size_of::<Node<'_>>()
             + self.scalars.capacity() * size_of::<Scalar>()
     }

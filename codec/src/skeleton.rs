@@ -54,6 +54,8 @@ impl Skeleton {
     const BYTES_MAX: usize = 4096;
     /// Shorter strings are not left out.
     const STRING_BYTES_MIN: usize = 512;
+    /// Nor are more than this, for which a table is kept.
+    const CUTS_MAX: usize = 64;
     /// Nor are shorter ones kept that have more escapes than this: the parser is quicker.
     const ESCAPES_MAX: usize = 16;
     /// So much is looked at in the middle of a line to tell whether to begin at all.
@@ -64,10 +66,13 @@ impl Skeleton {
 
     /// Cuts a line. `false` if there is nothing to leave out, or too much would be left.
     pub(crate) fn cut(&mut self, line: &[u8]) -> bool {
+        if !looks_plain(line) {
+            return false;
+        }
         self.text.len = 0;
         self.text.bytes.resize(Self::BYTES_MAX + LINE_PADDING, 0);
         self.cuts.0.clear();
-        looks_plain(line) && self.try_cut(line).is_some() && !self.cuts.0.is_empty()
+        self.try_cut(line).is_some() && !self.cuts.0.is_empty()
     }
 
     /// How many bytes it holds.
@@ -91,6 +96,9 @@ impl Skeleton {
                 strings_before += 1;
                 at += start + len + 1;
                 continue;
+            }
+            if self.cuts.0.len() == Self::CUTS_MAX {
+                return None;
             }
             let end = start + plain_length(&rest[start..])?;
             self.text.push(&rest[..start])?;
@@ -388,14 +396,21 @@ mod tests {
     }
 
     #[test]
-    fn what_cuts_take_is_counted() {
+    fn so_many_strings_are_left_out_and_what_they_take_is_counted() {
         let mut skeleton = Skeleton::default();
-        let one = format!("[\"{}\"]", long());
-        assert!(skeleton.cut(one.as_bytes()));
+        // The middle of the line is in a string, however many there are.
+        let line = |strings| {
+            let others = format!("\"{}\",", long()).repeat(strings - 1);
+            format!("[{others}\"{}\"]", "x".repeat(100_000))
+        };
+        assert!(skeleton.cut(line(1).as_bytes()));
         let before = skeleton.bytes();
-        let many = format!("[{}0]", format!("\"{}\",", long()).repeat(999));
-        assert!(skeleton.cut(many.as_bytes()));
-        assert!(skeleton.bytes() >= before + 900 * size_of::<Cut>());
+        assert!(skeleton.cut(line(Skeleton::CUTS_MAX).as_bytes()));
+        assert!(skeleton.bytes() >= before + 32 * size_of::<Cut>());
+        for strings in [Skeleton::CUTS_MAX, Skeleton::CUTS_MAX + 1] {
+            let is_cut = strings == Skeleton::CUTS_MAX;
+            assert_eq!(both(&[line(strings).into_bytes()]), [is_cut]);
+        }
     }
 
     #[test]
