@@ -15,7 +15,7 @@
 
 use std::iter;
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr};
 use simd_json::Node;
 
 use crate::ring::LINE_PADDING;
@@ -54,12 +54,10 @@ impl Skeleton {
     const BYTES_MAX: usize = 4096;
     /// Shorter strings are not left out.
     const STRING_BYTES_MIN: usize = 512;
-    /// Nor are more than this, for which a table is kept.
-    const CUTS_MAX: usize = 64;
+    /// Nor is a line cut that has more of them: none is long for it.
+    const CUTS_MAX: usize = 16;
     /// Nor are shorter ones kept that have more escapes than this: the parser is quicker.
     const ESCAPES_MAX: usize = 16;
-    /// So much is looked at in the middle of a line to tell whether to begin at all.
-    const PROBE_BYTES: usize = 64;
     /// So much of a string is looked at before it is looked at in another way: it is in the
     /// processor's cache then.
     const BLOCK_BYTES: usize = 4096;
@@ -166,9 +164,16 @@ impl Cuts {
 /// Whether the middle of the line may be that of a string to leave out: one that makes a line long
 /// is nearly always there, and often not plain.
 fn looks_plain(line: &[u8]) -> bool {
-    let (_, half) = line.split_at(line.len() / 2);
-    let middle = &half[..half.len().min(Skeleton::PROBE_BYTES)];
-    is_plain(middle) && memchr2(b'"', b'\\', middle).is_none()
+    let (before, behind) = line.split_at(line.len() / 2);
+    let before = &before[before.len().saturating_sub(Skeleton::STRING_BYTES_MIN)..];
+    let before = &before[memrchr(b'"', before).map_or(0, |quote| quote + 1)..];
+    let behind = &behind[..behind.len().min(Skeleton::STRING_BYTES_MIN)];
+    let end = memchr2(b'"', b'\\', behind);
+    if end.is_some_and(|end| behind[end] == b'\\') {
+        return false;
+    }
+    let behind = &behind[..end.unwrap_or(behind.len())];
+    before.len() + behind.len() >= Skeleton::STRING_BYTES_MIN && is_plain(behind)
 }
 
 /// How long the text of a string is, escapes and all, if it is not one to leave out: `Some(None)` if
@@ -406,7 +411,7 @@ mod tests {
         assert!(skeleton.cut(line(1).as_bytes()));
         let before = skeleton.bytes();
         assert!(skeleton.cut(line(Skeleton::CUTS_MAX).as_bytes()));
-        assert!(skeleton.bytes() >= before + 32 * size_of::<Cut>());
+        assert!(skeleton.bytes() >= before + 8 * size_of::<Cut>());
         for strings in [Skeleton::CUTS_MAX, Skeleton::CUTS_MAX + 1] {
             let is_cut = strings == Skeleton::CUTS_MAX;
             assert_eq!(both(&[line(strings).into_bytes()]), [is_cut]);
