@@ -3,7 +3,7 @@
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::json;
 use tightwire::{FrozenServer, GetPrompt, Limits, Memory, Prompt, PromptReply};
-use tightwire_tests::{call, cancelled, initialize, legacy, modern, server};
+use tightwire_tests::{call, cancelled, initialize, legacy, modern, modern_meta, server};
 
 proptest! {
     #[test]
@@ -28,6 +28,102 @@ proptest! {
         let [with, without] = [4, 0].map(|lines| serve(lines, &stream));
         prop_assert_eq!(String::from_utf8_lossy(&with), String::from_utf8_lossy(&without));
     }
+}
+
+#[test]
+fn what_admits_a_request_is_looked_at_in_each() {
+    let mut meta = modern_meta();
+    meta["progressToken"] = json!(1);
+    let bases = [
+        modern(
+            1,
+            "tools/call",
+            json!({ "name": "add", "arguments": { "a": 2, "b": 3 }, "_meta": meta }),
+        ),
+        modern(1, "tools/call", json!({ "name": "boom" })),
+        modern(
+            1,
+            "tools/call",
+            json!({ "name": "boom", "requestState": "none" }),
+        ),
+        modern(
+            1,
+            "tools/call",
+            json!({ "name": "boom", "inputResponses": { "a": 1 } }),
+        ),
+        modern(1, "tools/list", json!({})),
+        modern(1, "tools/list", json!({ "cursor": "none" })),
+        modern(1, "resources/read", json!({ "uri": "none:a" })),
+        modern(
+            1,
+            "prompts/get",
+            json!({ "name": "greet", "arguments": { "name": "Ada" } }),
+        ),
+        modern(1, "server/discover", json!({})),
+        legacy(1, "ping", &json!({})),
+    ];
+    let edits = [
+        (r#""jsonrpc":"2.0""#, r#""jsonrpc":"2.1""#),
+        (r#""jsonrpc":"#, r#""jsonrpd":"#),
+        (r#""id":1"#, r#""id":1.5"#),
+        (r#""id":1"#, r#""id":-7"#),
+        (r#""id":"#, r#""ie":"#),
+        (r#""method":"tools/call""#, r#""method":"tools/list""#),
+        (r#""method":"tools/list""#, r#""method":"prompts/list""#),
+        (r#""method":"tools/list""#, r#""method":"initialize""#),
+        (r#""method":"ping""#, r#""method":"pong""#),
+        (r#""method":"#, r#""result":"#),
+        (r#""params":"#, r#""parans":"#),
+        (r#""_meta":"#, r#""meta":"#),
+        (r#""2026-07-28""#, r#""2026-07-29""#),
+        ("io.modelcontextprotocol/protocolVersion", "protocolVersion"),
+        ("io.modelcontextprotocol/clientCapabilities", "capabilities"),
+        (r#""progressToken":1"#, r#""progressToken":1.5"#),
+        (r#""progressToken":1"#, r#""progressToken":22"#),
+        (r#""progressToken":"#, r#""method":"#),
+        (r#""name":"add""#, r#""name":"boom""#),
+        (r#""name":"add""#, r#""name":"none""#),
+        (r#""name":"add""#, r#""uri":"add""#),
+        (r#""name":"greet""#, r#""arguments":"greet""#),
+        (r#""name":"Ada""#, r#""name":"Eve""#),
+        (r#""name":"Ada""#, r#""nome":"Ada""#),
+        (r#""arguments":"#, r#""name":"#),
+        (r#""arguments":"#, r#""argument":"#),
+        (r#""a":2"#, r#""a":7.25"#),
+        (r#""a":2"#, r#""b":2"#),
+        (r#""cursor":"none""#, r#""cursor":"some""#),
+        (r#""cursor":"none""#, r#""curses":"none""#),
+        (r#""requestState":"#, r#""requestStage":"#),
+        (r#""inputResponses":{"a":1}"#, r#""inputResponses":{"a":2}"#),
+        (r#""uri":"none:a""#, r#""uri":"none:b""#),
+        (r#""uri":"#, r#""requestState":"#),
+        (r#""uri":"#, r#""name":"#),
+    ];
+    for base in &bases {
+        for (from, to) in edits.iter().filter(|(from, _)| base.contains(from)) {
+            let edited = base.replacen(from, to, 1);
+            // Before the base is remembered, once it is, once one like it has been admitted, and the
+            // first that is like it.
+            for lines in [
+                [&edited, base, &edited, base],
+                [base, &edited, base, &edited],
+                [base, base, &edited, base],
+                [base, base, base, &edited],
+            ] {
+                let stream: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+                let [with, without] = [4, 0].map(|lines| serve(lines, stream.as_bytes()));
+                assert_eq!(
+                    String::from_utf8_lossy(&with),
+                    String::from_utf8_lossy(&without),
+                    "{stream}"
+                );
+            }
+        }
+    }
+    let unused = edits
+        .iter()
+        .find(|(from, _)| !bases.iter().any(|base| base.contains(from)));
+    assert_eq!(unused, None);
 }
 
 /// What is written in the place of a piece of a line.

@@ -56,6 +56,7 @@ mod write;
 
 pub use de::DeserializeError;
 pub use error::{LineTooLong, ParseError, ParseErrorKind};
+pub use memo::Likeness;
 pub use message::{
     ErrorCode, Id, InvalidMessage, InvalidMessageKind, Message, Notification, Request, Response,
 };

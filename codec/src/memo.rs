@@ -34,6 +34,9 @@ pub(crate) struct Memo {
     /// The last that was of use comes first.
     shapes: Vec<Shape>,
     shapes_max: usize,
+    /// How many were ever remembered.
+    count: u64,
+    names: Names,
     /// The scalars in which the line that was found last differs from its shape.
     changes: Vec<Change>,
     /// The line that is being parsed; empty unless it is to be remembered.
@@ -44,14 +47,30 @@ pub(crate) struct Memo {
     doubt: u32,
 }
 
+/// Finds text that is to be expected: the same text, but there as long as the program.
+pub(crate) type Names = fn(&str) -> Option<&'static str>;
+
 /// A line that was parsed.
 #[derive(Debug)]
 struct Shape {
-    text: String,
-    /// The tape, but for the text of its strings.
+    /// What no other shape has, then or ever.
+    number: u64,
+    text: Vec<u8>,
+    /// The tape, with those of its strings that are names.
     nodes: Vec<Node<'static>>,
+    /// The text of its other strings, one after the other without a gap.
+    letters: String,
+    /// Which these are.
+    strings: Vec<Piece>,
     /// The strings and the numbers, in the order of the line.
     scalars: Vec<Scalar>,
+}
+
+/// A string on the tape, and how many of the letters are its own.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    node: u16,
+    len: u16,
 }
 
 /// Where a string or number stands in a line, its quotes included, and on the tape.
@@ -80,6 +99,34 @@ enum New {
     },
 }
 
+/// That a line is like an earlier one of the same parser: it has the same bytes but for some of its
+/// numbers and strings, and so the same structure.
+///
+/// What was found of the earlier line holds for this one, as far as it does not hang on those.
+#[derive(Clone, Copy, Debug)]
+pub struct Likeness<'a> {
+    line: u64,
+    changes: &'a [Change],
+}
+
+impl Likeness<'_> {
+    /// Which line it is like: no other one of the parser ever has this number.
+    #[must_use]
+    #[inline]
+    pub fn line(self) -> u64 {
+        self.line
+    }
+
+    /// Where the strings and numbers stand in which the two may differ, as [`Document::place`] counts,
+    /// in the order of the line.
+    ///
+    /// [`Document::place`]: crate::Document::place
+    #[inline]
+    pub fn places(self) -> impl Iterator<Item = usize> {
+        self.changes.iter().map(|change| change.node)
+    }
+}
+
 impl Memo {
     /// Lines of this many bytes and more are not remembered: so long is only what holds much of its
     /// own, which would be read in any case.
@@ -97,11 +144,18 @@ impl Memo {
         Self {
             shapes: Vec::new(),
             shapes_max,
+            count: 0,
+            names: |_| None,
             changes: Vec::new(),
             draft: Vec::new(),
             rest: 0,
             doubt: 0,
         }
+    }
+
+    /// Sets the names that are expected in lines: filled in for nothing, where other text is not.
+    pub(crate) fn expect(&mut self, names: Names) {
+        self.names = names;
     }
 
     /// Whether the line is like one of the earlier ones. If so, [`Memo::fill`] makes its tape; if
@@ -139,16 +193,22 @@ impl Memo {
         self.draft.clear();
     }
 
-    /// Makes the tape of the line that was found.
+    /// Makes the tape of the line that was found, and tells what it is like.
     #[inline]
-    pub(crate) fn fill<'a>(&'a self, line: &'a [u8], tape: &mut Vec<Node<'a>>) {
-        let Some(shape) = self.shapes.first() else {
-            return;
-        };
+    pub(crate) fn fill<'a>(
+        &'a self,
+        line: &'a [u8],
+        tape: &mut Vec<Node<'a>>,
+    ) -> Option<Likeness<'a>> {
+        let shape = self.shapes.first()?;
         tape.extend_from_slice(&shape.nodes);
-        for scalar in shape.scalars.iter().filter(|scalar| scalar.is_string) {
-            let text = usize::from(scalar.start) + 1..usize::from(scalar.end) - 1;
-            tape[usize::from(scalar.node)] = Node::String(&shape.text[text]);
+        let mut letters = shape.letters.as_str();
+        for Piece { node, len } in &shape.strings {
+            let (text, rest) = letters
+                .split_at_checked(usize::from(*len))
+                .unwrap_or_default();
+            tape[usize::from(*node)] = Node::String(text);
+            letters = rest;
         }
         for change in &self.changes {
             tape[change.node] = match change.to {
@@ -159,6 +219,10 @@ impl Memo {
                 }
             };
         }
+        Some(Likeness {
+            line: shape.number,
+            changes: &self.changes,
+        })
     }
 
     /// Remembers the line that was not found, now that it has been parsed: its tape, and where its
@@ -202,14 +266,10 @@ impl Memo {
         let Some(shape) = self.shapes.last_mut() else {
             return;
         };
-        let older = mem::take(&mut shape.text).into_bytes();
-        let draft = mem::replace(&mut self.draft, older);
-        shape.nodes.clear();
-        shape.scalars.clear();
-        let is_described = shape.describe(&draft, nodes, indexes).is_some();
-        // The parser has seen that it is UTF-8.
-        shape.text = String::from_utf8(draft).unwrap_or_default();
-        if is_described {
+        mem::swap(&mut self.draft, &mut shape.text);
+        self.count += 1;
+        shape.number = self.count;
+        if shape.describe(nodes, indexes, self.names).is_some() {
             self.shapes.rotate_right(1);
         } else {
             // Which is not to be: the tape has what the line has. No line is like this shape.
@@ -223,14 +283,22 @@ impl Shape {
     /// A shape of no line yet, with room for any.
     fn new() -> Self {
         Self {
-            text: String::with_capacity(Memo::LINE_BYTES),
+            number: 0,
+            text: Vec::with_capacity(Memo::LINE_BYTES),
             nodes: Vec::with_capacity(Memo::NODES_MAX),
+            letters: String::with_capacity(Memo::LINE_BYTES),
+            strings: Vec::with_capacity(Memo::NODES_MAX),
             scalars: Vec::with_capacity(Memo::NODES_MAX),
         }
     }
 
-    /// Takes in the tape of a line. `None` if the line is none to be compared with.
-    fn describe(&mut self, line: &[u8], nodes: &[Node<'_>], indexes: &[u32]) -> Option<()> {
+    /// Takes in the tape of its text. `None` if that is none to be compared with.
+    fn describe(&mut self, nodes: &[Node<'_>], indexes: &[u32], names: Names) -> Option<()> {
+        self.nodes.clear();
+        self.scalars.clear();
+        self.letters.clear();
+        self.strings.clear();
+        let line = self.text.as_slice();
         let mut left = nodes.iter();
         for index in indexes {
             let start = *index as usize;
@@ -243,16 +311,27 @@ impl Shape {
                 Node::String(text) => start + text.len() + 2,
                 _ => start + number_len(line.get(start..)?),
             };
+            let place = self.nodes.len().try_into().ok()?;
             if end > start {
                 self.scalars.push(Scalar {
-                    node: self.nodes.len().try_into().ok()?,
+                    node: place,
                     start: start.try_into().ok()?,
                     end: end.try_into().ok()?,
                     is_string: byte == b'"',
                 });
             }
             self.nodes.push(match *node {
-                Node::String(_) => Node::String(""),
+                Node::String(text) => Node::String(match names(text) {
+                    Some(name) if name == text => name,
+                    _ => {
+                        self.letters.push_str(text);
+                        self.strings.push(Piece {
+                            node: place,
+                            len: text.len().try_into().ok()?,
+                        });
+                        ""
+                    }
+                }),
                 Node::Object { len, count } => Node::Object { len, count },
                 Node::Array { len, count } => Node::Array { len, count },
                 Node::Static(value) => Node::Static(value),
@@ -266,16 +345,17 @@ impl Shape {
     #[inline]
     fn compare(&self, line: &[u8], changes: &mut Vec<Change>) -> Option<()> {
         changes.clear();
-        let known = self.text.as_bytes();
+        let known = self.text.as_slice();
         let mut scalars = self.scalars.iter();
         // Up to here both are read.
         let (mut known_at, mut line_at) = (0, 0);
         loop {
             let (known_rest, line_rest) = (known.get(known_at..)?, line.get(line_at..)?);
-            let same = common_prefix(known_rest, line_rest);
-            if same == known_rest.len() && same == line_rest.len() {
+            // Told faster than where they differ, if they do.
+            if known_rest == line_rest {
                 return Some(());
             }
+            let same = common_prefix(known_rest, line_rest);
             let scalar = scalars.find(|scalar| usize::from(scalar.end) >= known_at + same)?;
             let (start, end) = (usize::from(scalar.start), usize::from(scalar.end));
             // A number ends where another would go on, a string with its last quote.
@@ -305,6 +385,8 @@ impl Shape {
         size_of::<Self>()
             + self.text.capacity()
             + self.nodes.capacity() * size_of::<Node<'_>>()
+            + self.letters.capacity()
+            + self.strings.capacity() * size_of::<Piece>()
             + self.scalars.capacity() * size_of::<Scalar>()
     }
 }

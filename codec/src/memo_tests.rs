@@ -214,6 +214,53 @@ fn lines_take_turns_and_the_one_of_least_use_is_forgotten() {
 }
 
 #[test]
+fn what_lines_are_like_has_a_number_of_its_own_and_places() {
+    let mut parser = parser(2);
+    let mut likeness = |text: &str| {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.resize(text.len() + LINE_PADDING, 0);
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let document = parser.parse(&mut line).unwrap();
+        let members = document.root().as_object().unwrap();
+        for (_, value) in members {
+            let place = document.place(value);
+            assert_eq!(document.value_at(place).kind(), value.kind());
+            assert_eq!(document.value_at(place).nodes_left(), value.nodes_left());
+        }
+        assert!(document.value_at(1000).is_null());
+        let likeness = document.likeness()?;
+        Some((likeness.line(), likeness.places().collect::<Vec<_>>()))
+    };
+    assert_eq!(likeness(r#"{"a":1,"b":"x"}"#), None);
+    let (first, places) = likeness(r#"{"a":1,"b":"x"}"#).unwrap();
+    assert!(places.is_empty());
+    assert_eq!(likeness(r#"{"a":23,"b":"yz"}"#), Some((first, vec![2, 4])));
+    assert_eq!(likeness(r#"{"c":1,"b":"x"}"#), Some((first, vec![1])));
+    // Two more, so that it is forgotten.
+    assert_eq!(likeness(r#"{"a":[1]}"#), None);
+    assert_eq!(likeness(r#"{"a":{}}"#), None);
+    assert_eq!(likeness(r#"{"a":1,"b":"x"}"#), None);
+    let (again, _) = likeness(r#"{"a":1,"b":"x"}"#).unwrap();
+    assert_ne!(again, first);
+}
+
+#[test]
+fn names_are_filled_in_where_they_are_those_of_the_line() {
+    let mut named = parser(2);
+    named.expect(|text| match text {
+        "s" => Some("s"),
+        "id" => Some("no"),
+        "abc" => Some("abc"),
+        _ => None,
+    });
+    let edited = edited(&[("abc", "s"), ("\"s\"", "\"id\"")]);
+    for line in [EARLIER, EARLIER, &edited] {
+        let (expected, _) = parse(&mut parser(0), line.as_bytes());
+        assert_eq!(parse(&mut named, line.as_bytes()).0, expected);
+    }
+}
+
+#[test]
 fn the_memo_rests_where_no_line_is_like_an_earlier_one() {
     let mut parser = parser(8);
     let mut count = |lines: u32, len: u32| {

@@ -229,7 +229,8 @@ fn ill_typed(key: &str, wanted: &str, value: Value<'_>) -> RpcError {
     ))
 }
 
-fn is_progress_token(token: Value<'_>) -> bool {
+#[inline]
+pub(crate) fn is_progress_token(token: Value<'_>) -> bool {
     // As an id: it is echoed, and of what was read as a float the digits are lost.
     token.as_str().is_some()
         || matches!(

@@ -96,6 +96,11 @@ impl Method {
         method.exists_in(era).then_some(method)
     }
 
+    /// The same name, if a method of the protocol has it.
+    pub(crate) fn name(name: &str) -> Option<&'static str> {
+        Self::TABLE.find(name).map(Self::as_str)
+    }
+
     /// The name of the method.
     pub(crate) fn as_str(self) -> &'static str {
         let entries = Self::TABLE.entries.iter();

@@ -23,7 +23,8 @@ pub(crate) struct Params<'a> {
     pub(crate) notifications: Option<Value<'a>>,
     /// All of them, for a method that knows more.
     pub(crate) members: Option<Object<'a>>,
-    duplicate: Option<&'static str>,
+    /// One that is there twice.
+    pub(crate) duplicate: Option<&'static str>,
 }
 
 impl<'a> Params<'a> {

@@ -21,11 +21,13 @@ use std::{
 };
 
 use tightwire_codec::{
-    Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification, Object,
-    ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, Verbatim, WideIntegers,
+    Document, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
+    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, Verbatim,
+    WideIntegers,
 };
 
 use super::{
+    admitted::{Admitted, AdmittedLines},
     batch::{BatchKey, Batches},
     context::Outbox,
     deferred::Waiting,
@@ -50,6 +52,7 @@ use crate::{
     protocol::{
         meta::Meta,
         method::{ClientNotification, DISCOVER, Method},
+        names,
         params::{Params, optional_object},
         pending::{IdBuf, Pending},
         version::{Era, ProtocolVersion},
@@ -77,12 +80,14 @@ pub struct ServerConnection {
 impl ServerConnection {
     pub(crate) fn new(registry: Arc<Registry>, hub: Option<Arc<Hub>>) -> Self {
         let limits = &registry.limits;
+        let mut parser = Parser::new(ParserLimits {
+            nesting_max: limits.nesting_max,
+            values_max: limits.values_max,
+            lines_remembered: limits.lines_remembered_max,
+        });
+        parser.expect(names::find);
         Self {
-            parser: Parser::new(ParserLimits {
-                nesting_max: limits.nesting_max,
-                values_max: limits.values_max,
-                lines_remembered: limits.lines_remembered_max,
-            }),
+            parser,
             core: Core {
                 session: Session::default(),
                 pending: Pending::new(limits.in_flight_max),
@@ -96,6 +101,7 @@ impl ServerConnection {
                 finished: FinishedLine::default(),
                 tasks_seen: None,
                 verbatim: Verbatim::default(),
+                admitted_lines: AdmittedLines::default(),
                 session_tasks: SessionTasks::default(),
                 log: Log::default(),
                 seen: Now::default(),
@@ -122,15 +128,10 @@ impl ServerConnection {
             self.core.renew();
         }
         let parsed = match self.parser.parse(&mut line) {
-            Ok(document) => {
-                self.core.verbatim = document.verbatim();
-                let root = self.core.handle_root(now, document.root(), None, out);
-                self.core.verbatim = Verbatim::default();
-                match root {
-                    Root::Handled => Parsed::Handled,
-                    Root::WideId => Parsed::WideId(document.to_line()),
-                }
-            }
+            Ok(document) => match self.core.handle_document(now, &document, out) {
+                Root::Handled => Parsed::Handled,
+                Root::WideId => Parsed::WideId(document.to_line()),
+            },
             Err(error) => Parsed::Refused(error),
         };
         match parsed {
@@ -398,6 +399,7 @@ pub(super) struct Core {
     pub(super) questions: u64,
     /// Of the line that is being served; of none in between.
     pub(super) verbatim: Verbatim,
+    admitted_lines: AdmittedLines,
     /// For the hooks.
     pub(super) finished: FinishedLine,
     /// When this connection last looked after tasks, if it ever had to do with them.
@@ -439,6 +441,32 @@ impl Core {
     fn tell_finished_line(&mut self, took: Duration) {
         self.finished
             .tell(&self.registry.hooks, took, &mut self.log);
+    }
+
+    #[inline]
+    fn handle_document(&mut self, now: Now, document: &Document<'_>, out: &mut Vec<u8>) -> Root {
+        let likeness = document.likeness();
+        if let Some(likeness) = likeness
+            && let Some(admitted) = self.admitted_lines.find(document, likeness)
+        {
+            let Admitted { id, method, params } = admitted;
+            if !self.refuse_in_flight(&id, out) {
+                let version = ProtocolVersion::LATEST;
+                let served = self.serve_admitted(now, id, version, method, &params, None, out);
+                if let Err(error) = served {
+                    self.error(Some(&id), &error, out);
+                }
+            }
+            return Root::Handled;
+        }
+        self.verbatim = document.verbatim();
+        let root = self.handle_root(now, document.root(), None, out);
+        self.verbatim = Verbatim::default();
+        if let Some(likeness) = likeness {
+            let max = self.registry.limits.lines_remembered_max;
+            self.admitted_lines.learn(document, likeness, max);
+        }
+        root
     }
 
     fn handle_root<'a>(
@@ -500,10 +528,8 @@ impl Core {
         batch: Option<BatchKey>,
         out: &mut Vec<u8>,
     ) {
-        if self.pending.contains(&request.id) || self.subscriptions.contains(&request.id) {
-            let error =
-                RpcError::invalid_request("Invalid request: a request with this id is in flight");
-            return self.error(Some(&request.id), &error, out);
+        if self.refuse_in_flight(&request.id, out) {
+            return;
         }
         let params = Params::read(request.params);
         let admitted = self
@@ -513,25 +539,52 @@ impl Core {
                 Ok(admitted)
             });
         let served = admitted.and_then(|(version, method)| {
-            let serving = Serving {
-                now,
-                since: now.monotonic,
-                id: request.id,
-                version,
-                method,
-                name: "",
-                batch,
-                again: None,
-            };
-            if method.is_extension() {
-                let members = request.params.unwrap_or(Object::EMPTY);
-                return self.serve_extension(members, &params, &serving, out);
-            }
-            self.dispatch(&params, &serving, out)
+            self.serve_admitted(now, request.id, version, method, &params, batch, out)
         });
         if let Err(error) = served {
             self.error(Some(&request.id), &error, out);
         }
+    }
+
+    /// Refuses a request whose id is that of another in flight.
+    #[inline]
+    fn refuse_in_flight(&mut self, id: &Id<'_>, out: &mut Vec<u8>) -> bool {
+        let is_in_flight = self.pending.contains(id) || self.subscriptions.contains(id);
+        if is_in_flight {
+            let error =
+                RpcError::invalid_request("Invalid request: a request with this id is in flight");
+            self.error(Some(id), &error, out);
+        }
+        is_in_flight
+    }
+
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn serve_admitted(
+        &mut self,
+        now: Now,
+        id: Id<'_>,
+        version: ProtocolVersion,
+        method: Method,
+        params: &Params<'_>,
+        batch: Option<BatchKey>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let serving = Serving {
+            now,
+            since: now.monotonic,
+            id,
+            version,
+            method,
+            name: "",
+            batch,
+            again: None,
+        };
+        if method.is_extension() {
+            let members = params.members.unwrap_or(Object::EMPTY);
+            return self.serve_extension(members, params, &serving, out);
+        }
+        self.dispatch(params, &serving, out)
     }
 
     /// Tells the era of a request, and asks that era whether to serve it.

@@ -300,8 +300,7 @@ impl Core {
         let name = required_str(params.name, "name")?;
         optional_object(params.arguments, "arguments")?;
         let arguments = params.arguments.unwrap_or(Value::EMPTY_OBJECT);
-        let registry = Arc::clone(&self.registry);
-        let Some((place, tool)) = registry.tools.find(name) else {
+        let Some((place, tool)) = self.registry.tools.find(name) else {
             return Err(unknown("Unknown tool: ", name));
         };
         self.check_room(&serving.id, tool.execution != Execution::Inline)?;
@@ -309,7 +308,7 @@ impl Core {
             what: Ran::Tool(place),
             asked: Asked {
                 method: Method::ToolsCall,
-                name: &tool.name,
+                name,
                 arguments: params.arguments,
             },
             meta: params.meta.and_then(Value::as_object),
@@ -317,36 +316,57 @@ impl Core {
             execution: tool.execution,
             timeout: tool.timeout,
         };
+        let is_plain = tool.execution == Execution::Inline
+            && tool.task.is_none()
+            && !self.session_tasks.are_known(serving.version);
+        if !is_plain || !tool.schema.is_valid(arguments) {
+            return self.call_tool_in_full(place, params, serving, &run, out);
+        }
+        self.run(serving, &run, out, |context, answer| {
+            call_here(place, arguments, context, answer);
+        });
+        Ok(())
+    }
+
+    /// Calls a tool that is more than a function which runs in the loop, or whose arguments do not
+    /// fit.
+    fn call_tool_in_full(
+        &mut self,
+        place: usize,
+        params: &Params<'_>,
+        serving: &Serving<'_>,
+        run: &Run<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let registry = Arc::clone(&self.registry);
+        let Some(tool) = registry.tools.get(place) else {
+            return Err(unknown("Unknown tool: ", run.asked.name));
+        };
+        let arguments = params.arguments.unwrap_or(Value::EMPTY_OBJECT);
         if self.session_tasks.are_known(serving.version)
-            && self.call_in_session(tool, params, serving, &run, out)?
+            && self.call_in_session(tool, params, serving, run, out)?
         {
             return Ok(());
         }
         if !tool.schema.is_valid(arguments) {
             let text = describe(&tool.name, &tool.schema.problems(arguments));
-            self.run(serving, &run, out, |_, answer| {
+            self.run(serving, run, out, |_, answer| {
                 Reply::new(answer).error(text);
             });
             self.ran = None;
             return Ok(());
         }
         if let Some(options) = &tool.task
-            && self.call_as_task(tool, options, serving, &run, out)?
+            && self.call_as_task(tool, options, serving, run, out)?
         {
             return Ok(());
         }
-        match (&tool.function, tool.execution) {
-            (Function::Sync(handler), Execution::Inline) => {
-                self.run(serving, &run, out, |context, answer| {
-                    let call = Call {
-                        name: &tool.name,
-                        arguments,
-                        context,
-                    };
-                    handler.call(call, Reply::new(answer));
-                });
-            }
-            _ => self.run_elsewhere(serving, &run, Target::Tool(place), out),
+        if tool.execution == Execution::Inline {
+            self.run(serving, run, out, |context, answer| {
+                call_here(place, arguments, context, answer);
+            });
+        } else {
+            self.run_elsewhere(serving, run, Target::Tool(place), out);
         }
         Ok(())
     }
@@ -661,6 +681,22 @@ impl Core {
             }
             _ => self.jobs.push_back(job),
         }
+    }
+}
+
+/// Calls the function of a tool in the loop.
+#[inline]
+fn call_here(place: usize, arguments: Value<'_>, context: &Context<'_>, answer: Answer<'_>) {
+    // Without one, the answer says that there was none.
+    if let Some(tool) = context.registry.tools.get(place)
+        && let Function::Sync(handler) = &tool.function
+    {
+        let call = Call {
+            name: &tool.name,
+            arguments,
+            context,
+        };
+        handler.call(call, Reply::new(answer));
     }
 }
 

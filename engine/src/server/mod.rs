@@ -47,6 +47,7 @@ macro_rules! illustrated {
     };
 }
 
+mod admitted;
 pub(crate) mod answers;
 pub(crate) mod ask;
 pub(crate) mod batch;
