@@ -8,7 +8,7 @@ use syn::{
 };
 
 use crate::{
-    docs, lifetimes,
+    docs, groups, lifetimes,
     options::{Kind, Options},
     parameter::{Argument, Parameter},
 };
@@ -43,6 +43,7 @@ impl Function {
         signature: &mut Signature,
         place: &Place<'_>,
     ) -> Result<Self> {
+        groups::open_types(signature);
         let mut problems = Problems::default();
         let mut parameters = Vec::new();
         for parameter in &mut signature.inputs {

@@ -7,7 +7,7 @@ use syn::{
     Result, Type, TypeReference, ext::IdentExt, spanned::Spanned,
 };
 
-use crate::{docs, lifetimes};
+use crate::{docs, groups::opened, lifetimes};
 
 /// One parameter.
 pub(crate) enum Parameter {
@@ -181,9 +181,10 @@ struct Own {
 impl Own {
     fn read(&mut self, attribute: &Attribute) -> Result<()> {
         if attribute.path().is_ident("default") {
-            self.default = Some(attribute.parse_args().map_err(|error| {
+            let default = attribute.parse_args().map_err(|error| {
                 Error::new(error.span(), "a default is an expression: `#[default(5)]`")
-            })?);
+            })?;
+            self.default = Some(opened(default));
             return Ok(());
         }
         attribute.parse_nested_meta(|meta| {
@@ -192,7 +193,7 @@ impl Own {
             } else if meta.path.is_ident("description") {
                 self.description = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("default") {
-                self.default = Some(meta.value()?.parse()?);
+                self.default = Some(opened(meta.value()?.parse()?));
             } else if meta.path.is_ident("complete") {
                 self.complete = Some(meta.value()?.parse()?);
             } else {

@@ -1,0 +1,65 @@
+//! How functions with attributes may be declared: by `macro_rules!`.
+
+use serde_json::{Value, json};
+use shapes::Point;
+use tightwire::{Server, tool};
+use tightwire_tests::{Pair, call};
+
+/// What is derived elsewhere has other names to itself.
+mod shapes {
+    use tightwire::{
+        schemars::{self, JsonSchema},
+        serde::Deserialize,
+    };
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(crate = "tightwire::serde")]
+    pub(super) struct Point {
+        pub(super) x: u8,
+    }
+}
+
+/// A function whose types and default are fragments.
+macro_rules! shown {
+    ($name:ident, $type:ty, $text:literal $(, $default:expr)?) => {
+        #[doc = $text]
+        #[tool]
+        fn $name($(#[default($default)])? value: $type, more: Option<$type>) -> String {
+            format!("{value:?} {more:?}")
+        }
+    };
+}
+
+shown!(borrowed, &str, "A \"text\"", "a");
+shown!(owned, String, "An owned one", "b");
+shown!(numbers, &[u8], "Numbers", [1, 2]);
+shown!(point, &Point, "A point");
+shown!(optional, Option<&str>, "Perhaps", Some("c"));
+
+fn server() -> Server {
+    Server::new("pair", "1.2.3")
+        .tool(borrowed)
+        .tool(owned)
+        .tool(numbers)
+        .tool(point)
+        .tool(optional)
+}
+
+fn said(pair: &mut Pair, tool: &str, arguments: &Value) -> Value {
+    pair.ask(&call(1, tool, arguments))["result"]["content"][0]["text"].clone()
+}
+
+#[test]
+fn macros_hand_on_types_and_defaults() {
+    let mut pair = Pair::new(server());
+    let none = json!({});
+    assert_eq!(said(&mut pair, "borrowed", &none), "\"a\" None");
+    assert_eq!(said(&mut pair, "owned", &none), "\"b\" None");
+    assert_eq!(said(&mut pair, "numbers", &none), "[1, 2] None");
+    assert_eq!(said(&mut pair, "optional", &none), "Some(\"c\") None");
+    let one = Point { x: 1 };
+    assert_eq!(point(&one, None), format!("Point {{ x: {} }} None", one.x));
+    let points = json!({ "value": { "x": 1 }, "more": { "x": 2 } });
+    let shown = "Point { x: 1 } Some(Point { x: 2 })";
+    assert_eq!(said(&mut pair, "point", &points), shown);
+}
