@@ -1,8 +1,8 @@
-//! How functions with attributes may be declared: by `macro_rules!`.
+//! How functions with attributes may be declared: by `macro_rules!`, on conditions.
 
 use serde_json::{Value, json};
 use shapes::Point;
-use tightwire::{Server, tool};
+use tightwire::{Server, tool, tools};
 use tightwire_tests::{Pair, call};
 
 /// What is derived elsewhere has other names to itself.
@@ -36,6 +36,23 @@ shown!(numbers, &[u8], "Numbers", [1, 2]);
 shown!(point, &Point, "A point");
 shown!(optional, Option<&str>, "Perhaps", Some("c"));
 
+struct State;
+
+#[tools]
+impl State {
+    #[tool]
+    #[cfg(not(test))]
+    fn never(&self) -> Missing {
+        Missing
+    }
+
+    #[cfg(test)]
+    #[tool]
+    fn always(&self) -> bool {
+        true
+    }
+}
+
 fn server() -> Server {
     Server::new("pair", "1.2.3")
         .tool(borrowed)
@@ -43,6 +60,7 @@ fn server() -> Server {
         .tool(numbers)
         .tool(point)
         .tool(optional)
+        .tools(State)
 }
 
 fn said(pair: &mut Pair, tool: &str, arguments: &Value) -> Value {
@@ -62,4 +80,12 @@ fn macros_hand_on_types_and_defaults() {
     let points = json!({ "value": { "x": 1 }, "more": { "x": 2 } });
     let shown = "Point { x: 1 } Some(Point { x: 2 })";
     assert_eq!(said(&mut pair, "point", &points), shown);
+}
+
+#[test]
+fn methods_are_served_on_conditions() {
+    let mut pair = Pair::new(server());
+    assert_eq!(said(&mut pair, "always", &json!({})), "true");
+    let answer = pair.ask(&call(1, "never", &json!({})));
+    assert_eq!(answer["error"]["message"], "Unknown tool: `never`");
 }

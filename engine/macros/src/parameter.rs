@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Error, Expr, FnArg, GenericArgument, Ident, LitStr, Pat, PatType, PathArguments,
-    Result, Type, TypeReference, ext::IdentExt, spanned::Spanned,
+    Receiver, Result, Type, TypeReference, ext::IdentExt, spanned::Spanned,
 };
 
 use crate::{docs, groups::opened, lifetimes};
@@ -39,6 +39,18 @@ pub(crate) struct Argument {
 impl Parameter {
     /// Reads a parameter, and takes from it the attributes that only the macro understands.
     pub(crate) fn read(parameter: &mut FnArg) -> Result<Self> {
+        let (FnArg::Receiver(Receiver { attrs, .. }) | FnArg::Typed(PatType { attrs, .. })) =
+            &*parameter;
+        if let Some(condition) = attrs
+            .iter()
+            .find(|attribute| attribute.path().is_ident("cfg"))
+        {
+            return Err(Error::new_spanned(
+                condition,
+                "a parameter cannot be there at times: a client sees one schema; write the \
+                 function twice, and put `#[cfg(..)]` on each",
+            ));
+        }
         match parameter {
             FnArg::Receiver(_) => Ok(Self::Receiver),
             FnArg::Typed(typed) if is_context(&typed.ty) => Ok(Self::Context(typed.ty.clone())),
