@@ -1,4 +1,4 @@
-//! How functions with attributes may be declared: by `macro_rules!`, on conditions.
+//! How functions with attributes may be declared: by `macro_rules!`, under any name, on conditions.
 
 use serde_json::{Value, json};
 use shapes::Point;
@@ -36,6 +36,22 @@ shown!(numbers, &[u8], "Numbers", [1, 2]);
 shown!(point, &Point, "A point");
 shown!(optional, Option<&str>, "Perhaps", Some("c"));
 
+// The names of these are in what is derived for the arguments of the others.
+#[tool]
+fn schema(value: u8) -> u8 {
+    value
+}
+
+#[tool]
+fn generator(value: u8) -> u8 {
+    schema(value) + 1
+}
+
+#[tool]
+fn struct_default(#[default(1)] value: u8) -> u8 {
+    value
+}
+
 struct State;
 
 #[tools]
@@ -60,6 +76,9 @@ fn server() -> Server {
         .tool(numbers)
         .tool(point)
         .tool(optional)
+        .tool(schema)
+        .tool(generator)
+        .tool(struct_default)
         .tools(State)
 }
 
@@ -80,6 +99,15 @@ fn macros_hand_on_types_and_defaults() {
     let points = json!({ "value": { "x": 1 }, "more": { "x": 2 } });
     let shown = "Point { x: 1 } Some(Point { x: 2 })";
     assert_eq!(said(&mut pair, "point", &points), shown);
+}
+
+#[test]
+fn tools_have_the_names_of_derived_code() {
+    let mut pair = Pair::new(server());
+    let value = json!({ "value": 5 });
+    assert_eq!(said(&mut pair, "schema", &value), "5");
+    assert_eq!(said(&mut pair, "generator", &value), "6");
+    assert_eq!(said(&mut pair, "struct_default", &json!({})), "1");
 }
 
 #[test]

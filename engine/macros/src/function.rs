@@ -99,6 +99,11 @@ impl Function {
             })
     }
 
+    /// Whether what is said of an argument has this name, so that it must not be hidden.
+    pub(crate) fn uses(&self, ident: &Ident) -> bool {
+        self.arguments().any(|argument| argument.uses(ident))
+    }
+
     /// The name as an expression.
     pub(crate) fn name(&self) -> TokenStream {
         match &self.options.name {

@@ -1,6 +1,6 @@
 //! The parameters of a function: what each means to a client, and what stands behind it.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Error, Expr, FnArg, GenericArgument, Ident, LitStr, Pat, PatType, PathArguments,
@@ -112,6 +112,16 @@ impl Argument {
             attributes,
             options,
         })
+    }
+
+    /// Whether its default, or what serde and schemars are told of it, has this name.
+    pub(crate) fn uses(&self, ident: &Ident) -> bool {
+        let attributes = self.attributes.iter();
+        let told = attributes.filter(|attribute| !attribute.path().is_ident("doc"));
+        let told = told.map(ToTokens::to_token_stream);
+        let default = self.default.as_ref().map(ToTokens::to_token_stream);
+        let name = ident.to_string();
+        told.chain(default).any(|tokens| has_name(tokens, &name))
     }
 
     /// Whether the type is a slice.
@@ -265,6 +275,19 @@ fn referenced(ty: &Type) -> Option<(Type, bool)> {
         },
         _ => None,
     }
+}
+
+/// Whether a name is in there, perhaps in a string: `default = "path::name"`.
+fn has_name(tokens: TokenStream, name: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Group(group) => has_name(group.stream(), name),
+        TokenTree::Literal(literal) => {
+            let text = literal.to_string();
+            text.trim_matches('"').split("::").any(|part| part == name)
+        }
+        TokenTree::Punct(_) => false,
+    })
 }
 
 fn is_context(ty: &Type) -> bool {
