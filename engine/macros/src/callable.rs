@@ -157,6 +157,7 @@ fn pointer(function: &Function, item: &ItemFn) -> Pointer {
         ty: quote!(#bound fn(#(#types),*) -> #future),
         function: quote!(__boxed),
         wrapper: Some(quote! {
+            #[allow(clippy::too_many_arguments)]
             fn __boxed #generics(#(#values: #types),*) -> #future {
                 ::std::boxed::Box::pin(#ident(#(#values),*))
             }
