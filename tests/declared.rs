@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shapes::Point;
 use tightwire::{Server, tool, tools};
-use tightwire_tests::{Pair, call};
+use tightwire_tests::{Pair, call, modern};
 
 /// What is derived elsewhere has other names to itself.
 mod shapes {
@@ -52,6 +52,24 @@ fn struct_default(#[default(1)] value: u8) -> u8 {
     value
 }
 
+/** Says nothing
+
+*  A list
+* of one */
+#[tool]
+fn quiet(
+    /// What is
+    /// not said
+    #[serde(default = "text")]
+    text: String,
+) {
+    drop(text);
+}
+
+fn text() -> String {
+    String::new()
+}
+
 struct State;
 
 #[tools]
@@ -79,6 +97,7 @@ fn server() -> Server {
         .tool(schema)
         .tool(generator)
         .tool(struct_default)
+        .tool(quiet)
         .tools(State)
 }
 
@@ -108,6 +127,19 @@ fn tools_have_the_names_of_derived_code() {
     assert_eq!(said(&mut pair, "schema", &value), "5");
     assert_eq!(said(&mut pair, "generator", &value), "6");
     assert_eq!(said(&mut pair, "struct_default", &json!({})), "1");
+}
+
+#[test]
+fn block_comments_lose_their_margin() {
+    let mut pair = Pair::new(server());
+    let answer = pair.ask(&modern(1, "tools/list", json!({})));
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let find = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    let silent = find("quiet");
+    assert_eq!(silent["description"], "Says nothing\n\n A list\nof one");
+    let text = &silent["inputSchema"]["properties"]["text"];
+    assert_eq!(text["description"], "What is\nnot said");
+    assert_eq!(find("borrowed")["description"], "A \"text\"");
 }
 
 #[test]
