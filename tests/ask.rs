@@ -504,16 +504,36 @@ fn what_was_asked_before_an_answer_was_put_off_is_asked_with_it() {
             // Put off once more.
             ticket.answer(|reply| reply.defer().answer(|reply| greeting.reply(reply)));
         });
+        // The question may also turn up when the call is handed over already.
+        let handed_over = Tool::new("handed over", |call: Call<'_>, reply: Reply<'_>| {
+            let ticket = reply.defer();
+            let greeting = greet(call.context());
+            ticket.answer(|reply| greeting.reply(reply));
+        });
+        // A ticket that is dropped answers as a reply does.
+        let dropped = Tool::new("dropped", |call: Call<'_>, reply: Reply<'_>| {
+            let ticket = reply.defer();
+            if let Ok(greeting) = greet(call.context()) {
+                ticket.answer(|reply| reply.text(&greeting));
+            }
+        });
+        let blocking = Tool::new("blocking", |call: Call<'_>, reply: Reply<'_>| {
+            let ticket = reply.defer();
+            let greeting = greet(call.context());
+            ticket.answer(|reply| greeting.reply(reply));
+        })
+        .blocking();
         let delayed = Tool::new("delayed", |call: Call<'_>, reply: Reply<'_>| {
             let greeting = greet(call.context());
             reply.after(Duration::from_millis(1), |reply| greeting.reply(reply));
         });
-        server().tool(deferred).tool(delayed)
+        let server = server().tool(deferred).tool(handed_over).tool(dropped);
+        server.tool(blocking).tool(delayed)
     };
     // Now, or in a moment.
     let tell = |pair: &mut Pair, line: &str| pair.send(line).pop().unwrap_or_else(|| pair.wait());
     let given = accept(&json!({ "name": "Ada" }));
-    for name in ["deferred", "delayed"] {
+    for name in ["deferred", "handed over", "dropped", "blocking", "delayed"] {
         let mut pair = Pair::new(late());
         let asked = tell(&mut pair, &call(1, name, &json!({})));
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");

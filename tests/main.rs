@@ -10,6 +10,7 @@ mod compilers;
 mod completion;
 mod contents;
 mod context;
+mod declared;
 mod deferred;
 mod definitions;
 mod described;

@@ -343,13 +343,19 @@ fn no_progress_is_told_after_the_client_has_learnt_of_the_end() {
     let params = json!({ "name": "report", "task": {}, "_meta": { "progressToken": 1 } });
     let list = legacy("tasks/list", "tasks/list", &json!({}));
     let cancel = "tasks/cancel";
-    for method in ["tasks/get", "tasks/list", cancel] {
+    for (method, is_late) in [
+        ("tasks/get", true),
+        ("tasks/list", true),
+        (cancel, false),
+        // Which is refused, since it has ended.
+        (cancel, true),
+    ] {
         let held = Held::default();
         let mut server = session(server().logging().tool(reporting(&held)));
         let answer = server.ask(&legacy(1, "tools/call", &params));
         let id = &answer["result"]["task"]["taskId"];
         server.connection().poll_job().unwrap().run();
-        if method != cancel {
+        if is_late {
             held.answer("done");
         }
         server.ask(&if method == "tasks/list" {

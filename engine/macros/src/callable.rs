@@ -26,7 +26,6 @@ use crate::{
     function::{Function, Place, hidden},
     lifetimes,
     options::Kind,
-    parameter::Parameter,
     prompt, resource, tool,
 };
 
@@ -158,6 +157,7 @@ fn pointer(function: &Function, item: &ItemFn) -> Pointer {
         ty: quote!(#bound fn(#(#types),*) -> #future),
         function: quote!(__boxed),
         wrapper: Some(quote! {
+            #[allow(clippy::too_many_arguments)]
             fn __boxed #generics(#(#values: #types),*) -> #future {
                 ::std::boxed::Box::pin(#ident(#(#values),*))
             }
@@ -195,31 +195,12 @@ fn shadowed(function: &Function, item: &ItemFn) -> TokenStream {
     let arguments = function.arguments();
     let hidden = arguments
         .filter(|argument| argument.ident != item.sig.ident)
-        .filter(|argument| !is_used_in_defaults(function, &argument.ident))
+        .filter(|argument| !function.uses(&argument.ident))
         .map(|argument| {
             let ident = &argument.ident;
             quote!(#[allow(dead_code, non_snake_case)] fn #ident() {})
         });
     quote!(#(#hidden)*)
-}
-
-/// Whether a default has this name, so that it must not be hidden.
-fn is_used_in_defaults(function: &Function, ident: &Ident) -> bool {
-    fn names(tokens: TokenStream, ident: &Ident) -> bool {
-        tokens.into_iter().any(|token| match token {
-            proc_macro2::TokenTree::Ident(other) => other == *ident,
-            proc_macro2::TokenTree::Group(group) => names(group.stream(), ident),
-            _ => false,
-        })
-    }
-    function
-        .parameters
-        .iter()
-        .filter_map(|parameter| match parameter {
-            Parameter::Argument(argument) => argument.default.as_ref(),
-            _ => None,
-        })
-        .any(|default| names(quote!(#default), ident))
 }
 
 /// Takes the attributes with these names from the function.

@@ -31,8 +31,28 @@ fn literal(line: &Expr) -> Option<String> {
             ..
         }) => {
             let text = text.value();
-            Some(text.strip_prefix(' ').unwrap_or(&text).to_owned())
+            Some(match text.split_once('\n') {
+                None => text.strip_prefix(' ').unwrap_or(&text).to_owned(),
+                Some((first, rest)) => format!("{}\n{}", first.trim(), block(rest)),
+            })
         }
         _ => None,
     }
+}
+
+/// The lines of a block comment after its first, without the margin that they have in common: of
+/// spaces, or up to an asterisk in each.
+fn block(lines: &str) -> String {
+    let full = || lines.lines().filter(|line| !line.trim().is_empty());
+    let has_stars = full().all(|line| line.trim_start().starts_with('*'));
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let margin = full().map(indent).min().unwrap_or_default();
+    let inner = lines.lines().map(|line| {
+        let line = line.get(margin..).unwrap_or_default();
+        match line.trim_start().strip_prefix('*') {
+            Some(text) if has_stars => text.strip_prefix(' ').unwrap_or(text),
+            _ => line,
+        }
+    });
+    inner.collect::<Vec<_>>().join("\n")
 }

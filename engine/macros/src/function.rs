@@ -8,7 +8,7 @@ use syn::{
 };
 
 use crate::{
-    docs, lifetimes,
+    docs, groups, lifetimes,
     options::{Kind, Options},
     parameter::{Argument, Parameter},
 };
@@ -43,6 +43,7 @@ impl Function {
         signature: &mut Signature,
         place: &Place<'_>,
     ) -> Result<Self> {
+        groups::open_types(signature);
         let mut problems = Problems::default();
         let mut parameters = Vec::new();
         for parameter in &mut signature.inputs {
@@ -96,6 +97,11 @@ impl Function {
                 Parameter::Argument(argument) => Some(&**argument),
                 Parameter::Receiver | Parameter::Context(_) => None,
             })
+    }
+
+    /// Whether what is said of an argument has this name, so that it must not be hidden.
+    pub(crate) fn uses(&self, ident: &Ident) -> bool {
+        self.arguments().any(|argument| argument.uses(ident))
     }
 
     /// The name as an expression.

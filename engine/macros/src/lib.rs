@@ -15,6 +15,7 @@
 mod callable;
 mod docs;
 mod function;
+mod groups;
 mod lifetimes;
 mod options;
 mod parameter;

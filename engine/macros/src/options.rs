@@ -4,6 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Expr, Ident, Lit, LitBool, LitStr, Result, Token, meta::ParseNestedMeta, parse::Parser};
 
+use crate::groups::opened;
+
 /// Which of the attributes it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -208,7 +210,7 @@ fn task(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     if !meta.input.peek(Token![=]) {
         return Ok(quote!(::tightwire::TaskSupport::Optional));
     }
-    let options: Expr = meta.value()?.parse()?;
+    let options = opened(meta.value()?.parse()?);
     if let Expr::Lit(literal) = &options
         && let Lit::Str(support) = &literal.lit
     {

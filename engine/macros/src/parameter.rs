@@ -1,13 +1,13 @@
 //! The parameters of a function: what each means to a client, and what stands behind it.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Error, Expr, FnArg, GenericArgument, Ident, LitStr, Pat, PatType, PathArguments,
-    Result, Type, TypeReference, ext::IdentExt, spanned::Spanned,
+    Receiver, Result, Type, TypeReference, ext::IdentExt, spanned::Spanned,
 };
 
-use crate::{docs, lifetimes};
+use crate::{docs, groups::opened, lifetimes};
 
 /// One parameter.
 pub(crate) enum Parameter {
@@ -39,6 +39,18 @@ pub(crate) struct Argument {
 impl Parameter {
     /// Reads a parameter, and takes from it the attributes that only the macro understands.
     pub(crate) fn read(parameter: &mut FnArg) -> Result<Self> {
+        let (FnArg::Receiver(Receiver { attrs, .. }) | FnArg::Typed(PatType { attrs, .. })) =
+            &*parameter;
+        if let Some(condition) = attrs
+            .iter()
+            .find(|attribute| attribute.path().is_ident("cfg"))
+        {
+            return Err(Error::new_spanned(
+                condition,
+                "a parameter cannot be there at times: a client sees one schema; write the \
+                 function twice, and put `#[cfg(..)]` on each",
+            ));
+        }
         match parameter {
             FnArg::Receiver(_) => Ok(Self::Receiver),
             FnArg::Typed(typed) if is_context(&typed.ty) => Ok(Self::Context(typed.ty.clone())),
@@ -100,6 +112,16 @@ impl Argument {
             attributes,
             options,
         })
+    }
+
+    /// Whether its default, or what serde and schemars are told of it, has this name.
+    pub(crate) fn uses(&self, ident: &Ident) -> bool {
+        let attributes = self.attributes.iter();
+        let told = attributes.filter(|attribute| !attribute.path().is_ident("doc"));
+        let told = told.map(ToTokens::to_token_stream);
+        let default = self.default.as_ref().map(ToTokens::to_token_stream);
+        let name = ident.to_string();
+        told.chain(default).any(|tokens| has_name(tokens, &name))
     }
 
     /// Whether the type is a slice.
@@ -181,9 +203,10 @@ struct Own {
 impl Own {
     fn read(&mut self, attribute: &Attribute) -> Result<()> {
         if attribute.path().is_ident("default") {
-            self.default = Some(attribute.parse_args().map_err(|error| {
+            let default = attribute.parse_args().map_err(|error| {
                 Error::new(error.span(), "a default is an expression: `#[default(5)]`")
-            })?);
+            })?;
+            self.default = Some(opened(default));
             return Ok(());
         }
         attribute.parse_nested_meta(|meta| {
@@ -192,7 +215,7 @@ impl Own {
             } else if meta.path.is_ident("description") {
                 self.description = Some(meta.value()?.parse()?);
             } else if meta.path.is_ident("default") {
-                self.default = Some(meta.value()?.parse()?);
+                self.default = Some(opened(meta.value()?.parse()?));
             } else if meta.path.is_ident("complete") {
                 self.complete = Some(meta.value()?.parse()?);
             } else {
@@ -252,6 +275,19 @@ fn referenced(ty: &Type) -> Option<(Type, bool)> {
         },
         _ => None,
     }
+}
+
+/// Whether a name is in there, perhaps in a string: `default = "path::name"`.
+fn has_name(tokens: TokenStream, name: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Group(group) => has_name(group.stream(), name),
+        TokenTree::Literal(literal) => {
+            let text = literal.to_string();
+            text.trim_matches('"').split("::").any(|part| part == name)
+        }
+        TokenTree::Punct(_) => false,
+    })
 }
 
 fn is_context(ty: &Type) -> bool {

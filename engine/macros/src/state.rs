@@ -27,7 +27,8 @@ pub(crate) fn expand(attribute: &TokenStream, mut item: ItemImpl) -> TokenStream
                             __server: ::tightwire::Server,
                         ) -> ::tightwire::Server {
                             let __state = self;
-                            __server #(#statements)*
+                            #(#statements)*
+                            __server
                         }
                     }
                 };
@@ -94,19 +95,28 @@ fn statement(method: &mut ImplItemFn, place: &Place<'_>) -> Result<Option<TokenS
     // The values were made for the call: it costs nothing to hand them over.
     let allow = syn::parse_quote!(#[allow(clippy::needless_pass_by_value)]);
     method.attrs.push(allow);
-    Ok(Some(match kind {
+    let setter = match kind {
         Kind::Tool => {
             let tool = tool::definition(&function, place);
-            quote!(.tool(#tool))
+            quote!(tool(#tool))
         }
         Kind::Prompt => {
             let prompt = prompt::definition(&function, place);
-            quote!(.prompt(#prompt))
+            quote!(prompt(#prompt))
         }
         Kind::Resource => {
             let resource = resource::definition(&function, place);
-            quote!(.resource(#resource))
+            quote!(resource(#resource))
         }
+    };
+    // What is not compiled is not served.
+    let conditions = method
+        .attrs
+        .iter()
+        .filter(|attribute| attribute.path().is_ident("cfg"));
+    Ok(Some(quote! {
+        #(#conditions)*
+        let __server = __server.#setter;
     }))
 }
 

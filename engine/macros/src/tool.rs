@@ -53,10 +53,23 @@ pub(crate) fn definition(function: &Function, place: &Place<'_>) -> TokenStream 
     } else {
         plain(function, place, &arguments, &name)
     };
+    let derived = (!arguments.held.is_empty()).then(|| derived_names(function));
     quote!({
+        #derived
         #structure
         #tool #takes #returns #setters
     })
+}
+
+/// The derived code has names that it cannot have where a static has them, and so not where another
+/// tool of the module has one for its own. A function of that name hides such a static from it.
+fn derived_names(function: &Function) -> TokenStream {
+    let names = ["generator", "schema", "struct_default"]
+        .map(|name| syn::Ident::new(name, Span::call_site()));
+    let hidden = names
+        .iter()
+        .filter(|name| function.ident != **name && !function.uses(name));
+    quote!(#(#[allow(dead_code)] fn #hidden() {})*)
 }
 
 fn plain(

@@ -212,7 +212,7 @@ impl<'a> Context<'a> {
             },
             inputs: missing,
         };
-        self.outbox().stop = Some(Stop::Input(Box::new(required)));
+        self.outbox().stop(Stop::Input(Box::new(required)));
         Err(Ask {
             message: "input of the client is required".to_owned(),
         })
@@ -266,7 +266,7 @@ impl<'a> Context<'a> {
         self.check_askable(&inputs)?;
         let error = self.urls_required(inputs);
         let ask = Ask::failed(error.message().to_owned());
-        self.outbox().stop = Some(Stop::Error(error));
+        self.outbox().stop(Stop::Error(error));
         Err(ask)
     }
 
@@ -308,7 +308,7 @@ impl<'a> Context<'a> {
                 format!("Missing required client capability: {message}"),
             )
             .with_data(String::from_utf8_lossy(&data));
-            self.outbox().stop = Some(Stop::Error(error));
+            self.outbox().stop(Stop::Error(error));
         }
         Err(Ask { message })
     }
@@ -380,7 +380,7 @@ impl<'a> Context<'a> {
         if self.version.era() == Era::Modern {
             let message = format!("params.inputResponses[{key}]{problem}");
             let error = RpcError::invalid_params(message.clone());
-            self.outbox().stop = Some(Stop::Error(error));
+            self.outbox().stop(Stop::Error(error));
             return Ask { message };
         }
         Ask {
@@ -399,7 +399,7 @@ impl<'a> Context<'a> {
     pub(super) fn refuse(&self, error: RpcError) -> Ask {
         let message = error.message().to_owned();
         if self.version.era() == Era::Modern {
-            self.outbox().stop = Some(Stop::Error(error));
+            self.outbox().stop(Stop::Error(error));
         }
         Ask { message }
     }

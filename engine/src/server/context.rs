@@ -84,7 +84,9 @@ pub(crate) struct Outbox {
     sent: [u32; 2],
     pub(super) progress: Option<f64>,
     /// Why the handler cannot answer yet, or at all.
-    pub(crate) stop: Option<Stop>,
+    stop: Option<Stop>,
+    /// That of the call, if the handler has deferred it: its ticket knows no outbox.
+    deferred: Option<Cancellation>,
     /// The state that it keeps for the next round.
     pub(super) kept: Option<String>,
 }
@@ -105,6 +107,26 @@ impl Outbox {
             stop: Some(stop),
             ..Self::default()
         }
+    }
+
+    /// The handler cannot answer: its reply is told why, or the ticket that it has made of it.
+    pub(super) fn stop(&mut self, stop: Stop) {
+        match &self.deferred {
+            Some(cancellation) => cancellation.stop(stop),
+            None => self.stop = Some(stop),
+        }
+    }
+
+    /// Why the handler stopped.
+    pub(super) fn take_stop(&mut self) -> Option<Stop> {
+        self.stop.take()
+    }
+
+    /// The handler has deferred the call. Why it stopped, if it did by now.
+    pub(super) fn defer(&mut self, cancellation: &Cancellation) -> Option<Stop> {
+        self.is_used = true;
+        self.deferred = Some(cancellation.clone());
+        self.stop.take()
     }
 
     /// Forgets what was to be told, but not the state that is kept.

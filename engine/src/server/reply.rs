@@ -14,7 +14,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -27,7 +27,7 @@ use super::{
     hook::Ending,
     output::OutputSchema,
     registry::Registry,
-    ticket::{Cancellation, Completions, Ticket},
+    ticket::{Cancellation, Completions, Ticket, lock},
 };
 use crate::{
     error::RpcError,
@@ -195,8 +195,7 @@ impl<'a> Answer<'a> {
 
     /// Why the handler stopped, if it did: to be told with its error, whenever that comes.
     fn take_stop(&self) -> Option<Stop> {
-        let outbox = self.call.outbox?.lock();
-        outbox.unwrap_or_else(PoisonError::into_inner).stop.take()
+        lock(self.call.outbox?).take_stop()
     }
 
     pub(super) fn version(&self) -> ProtocolVersion {
@@ -207,6 +206,8 @@ impl<'a> Answer<'a> {
         let cancellation = self.call.cancellation.cloned().unwrap_or_default();
         *self.outcome = Outcome::Deferred(cancellation.clone());
         self.done = true;
+        let outbox = self.call.outbox.map(lock);
+        let stop = outbox.and_then(|mut outbox| outbox.defer(&cancellation));
         Ticket::new(
             IdBuf::new(&self.call.id),
             self.call.version,
@@ -215,7 +216,7 @@ impl<'a> Answer<'a> {
             Arc::clone(self.call.completions),
             cancellation,
         )
-        .stopped(self.take_stop())
+        .stopped(stop)
     }
 
     fn after(mut self, delay: Duration, then: Continuation) {

@@ -342,6 +342,7 @@ impl Core {
                 let (cancelled, is_new) =
                     tasks.cancel(id, principal, now.unix_ms, hooks, &mut self.log)?;
                 if !is_new {
+                    self.session_tasks.learn(id, &cancelled);
                     return Err(RpcError::invalid_params(format!(
                         "Cannot cancel task: already in terminal status '{}'",
                         cancelled.state.name_in(VERSION)

@@ -58,8 +58,6 @@ pub struct Ticket {
     completions: Arc<Completions>,
     cancellation: Cancellation,
     output: Option<Arc<OutputSchema>>,
-    /// Why the handler stopped that made it.
-    stop: Option<Box<Stop>>,
     done: bool,
 }
 
@@ -80,7 +78,6 @@ impl Ticket {
             completions,
             cancellation,
             output: None,
-            stop: None,
             done: false,
         }
     }
@@ -92,19 +89,24 @@ impl Ticket {
     }
 
     /// The same ticket, of a handler that may have asked before it deferred.
-    pub(super) fn stopped(mut self, stop: Option<Stop>) -> Self {
-        self.stop = stop.map(Box::new);
+    pub(super) fn stopped(self, stop: Option<Stop>) -> Self {
+        *lock(&self.cancellation.0.stop) = stop.map(Box::new);
         self
     }
 
     /// Answers the call: `answer` gets the reply, and may use it up in any way.
-    pub fn answer(mut self, answer: impl FnOnce(Reply<'_>)) {
+    pub fn answer(self, answer: impl FnOnce(Reply<'_>)) {
         let output = self.output.clone();
-        let stop = self.stop.take();
-        let outbox = stop.map(|stop| Mutex::new(Outbox::stopped(*stop)));
+        let outbox = self.outbox();
         self.answer_from(outbox.as_ref(), |place| {
             answer(Reply::new(place).checked(output.as_ref()));
         });
+    }
+
+    /// Where the handler has left why it stopped, if it did.
+    fn outbox(&self) -> Option<Mutex<Outbox>> {
+        let stop = lock(&self.cancellation.0.stop).take()?;
+        Some(Mutex::new(Outbox::stopped(*stop)))
     }
 
     /// The same, for a handler that may have left in its outbox that the client is to be asked.
@@ -117,6 +119,11 @@ impl Ticket {
         let mut outcome = Outcome::Answered(UNANSWERED);
         answer(Answer::new(&mut out, self.answering(outbox), &mut outcome));
         self.done = true;
+        self.end(out, outcome);
+    }
+
+    /// Leaves for the connection what has become of the call.
+    fn end(&self, out: Vec<u8>, outcome: Outcome) {
         match outcome {
             Outcome::Answered(_) if out.is_empty() => self.complete_unanswered(),
             Outcome::Answered(ending) => {
@@ -183,9 +190,16 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.done {
-            self.complete_unanswered();
+        if self.done {
+            return;
         }
+        let outbox = self.outbox();
+        let mut out = Vec::new();
+        let mut outcome = Outcome::Answered(UNANSWERED);
+        // It answers as a reply does that is dropped.
+        let answering = self.answering(outbox.as_ref());
+        drop(Answer::new(&mut out, answering, &mut outcome));
+        self.end(out, outcome);
     }
 }
 
@@ -207,6 +221,9 @@ struct CancellationState {
     cancelled: AtomicBool,
     lock: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
     changed: Condvar,
+    /// Why the handler stopped that has deferred the call, before or after it did: what it shares
+    /// with its ticket, wherever that is.
+    stop: Mutex<Option<Box<Stop>>>,
 }
 
 impl Cancellation {
@@ -238,6 +255,11 @@ impl Cancellation {
         } else {
             callbacks.push(Box::new(f));
         }
+    }
+
+    /// Has the ticket of the call tell why its handler stopped.
+    pub(super) fn stop(&self, stop: Stop) {
+        *lock(&self.0.stop) = Some(Box::new(stop));
     }
 
     pub(crate) fn cancel(&self) {

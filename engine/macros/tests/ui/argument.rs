@@ -25,4 +25,9 @@ fn lasting(text: &'static str) -> &'static str {
     text
 }
 
+#[tool]
+fn sometimes(a: u8, #[cfg(unix)] b: u8) -> u8 {
+    a + b
+}
+
 fn main() {}
