@@ -6,7 +6,7 @@ use tightwire_codec::{Array, Message, WideIntegers};
 
 use super::{
     connection::{Core, Now, read},
-    dispatch::Ran,
+    run::Ran,
 };
 use crate::error::RpcError;
 

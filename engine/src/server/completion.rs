@@ -10,9 +10,10 @@ use super::{
     ask::Given,
     connection::Core,
     context::Asked,
-    dispatch::{Ran, Run, Serving},
+    dispatch::Serving,
     excerpt,
     reply::Answer,
+    run::{Ran, Run},
     tool::Execution,
 };
 use crate::{

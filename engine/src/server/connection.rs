@@ -10,9 +10,10 @@
 //!   handle_end ─────────▶ out
 //! ```
 //!
-//! This file decides, by method and era, what a message means. What each era asks of a request is
-//! in the siblings `modern` and `legacy`; what each method does, in `dispatch`; what becomes of
-//! requests whose answer is deferred, in `deferred`; who is told of changes, in `subscriptions`.
+//! This file tells what kind of message a line is. Which requests are served is in `admission`; what
+//! each era asks of one, in the siblings `modern` and `legacy`; what each method does, in `dispatch`;
+//! how handlers are run, in `run`; what becomes of requests whose answer is deferred, in `deferred`;
+//! who is told of changes, in `subscriptions`.
 
 use std::{
     collections::VecDeque,
@@ -22,26 +23,24 @@ use std::{
 
 use tightwire_codec::{
     Document, Id, InvalidMessage, InvalidMessageKind, Line, LineTooLong, Message, Notification,
-    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Request, Value, Verbatim,
-    WideIntegers,
+    Object, ParseError, ParseErrorKind, Parser, ParserLimits, Value, Verbatim, WideIntegers,
 };
 
 use super::{
-    admitted::{Admitted, AdmittedLines},
+    admission::AdmittedLines,
     batch::{BatchKey, Batches},
     context::Outbox,
     deferred::Waiting,
-    dispatch::{Ran, Serving},
     excerpt,
     hook::{Ending, FinishedLine},
     hub::Hub,
     job::Job,
     legacy::Session,
     log::Log,
-    method_not_found, modern,
     question::take_back_questions,
     registry::Registry,
     reply::{parse_error, write_error},
+    run::Ran,
     session_tasks::SessionTasks,
     subscriptions::Subscriptions,
     ticket::{Completion, Completions},
@@ -50,12 +49,11 @@ use crate::{
     error::RpcError,
     limits::Limits,
     protocol::{
-        meta::Meta,
-        method::{ClientNotification, DISCOVER, Method},
+        method::ClientNotification,
         names,
-        params::{Params, optional_object},
+        params::Params,
         pending::{IdBuf, Pending},
-        version::{Era, ProtocolVersion},
+        version::ProtocolVersion,
     },
 };
 
@@ -399,7 +397,8 @@ pub(super) struct Core {
     pub(super) questions: u64,
     /// Of the line that is being served; of none in between.
     pub(super) verbatim: Verbatim,
-    admitted_lines: AdmittedLines,
+    /// Lines that requests of the modern era are like.
+    pub(super) admitted_lines: AdmittedLines,
     /// For the hooks.
     pub(super) finished: FinishedLine,
     /// When this connection last looked after tasks, if it ever had to do with them.
@@ -445,27 +444,13 @@ impl Core {
 
     #[inline]
     fn handle_document(&mut self, now: Now, document: &Document<'_>, out: &mut Vec<u8>) -> Root {
-        let likeness = document.likeness();
-        if let Some(likeness) = likeness
-            && let Some(admitted) = self.admitted_lines.find(document, likeness)
-        {
-            let Admitted { id, method, params } = admitted;
-            if !self.refuse_in_flight(&id, out) {
-                let version = ProtocolVersion::LATEST;
-                let served = self.serve_admitted(now, id, version, method, &params, None, out);
-                if let Err(error) = served {
-                    self.error(Some(&id), &error, out);
-                }
-            }
+        if self.handle_like_admitted(now, document, out) {
             return Root::Handled;
         }
         self.verbatim = document.verbatim();
         let root = self.handle_root(now, document.root(), None, out);
         self.verbatim = Verbatim::default();
-        if let Some(likeness) = likeness {
-            let max = self.registry.limits.lines_remembered_max;
-            self.admitted_lines.learn(document, likeness, max);
-        }
+        self.learn_admitted(document);
         root
     }
 
@@ -518,107 +503,6 @@ impl Core {
                 self.error(invalid.id.as_ref(), &error, out);
             }
         }
-    }
-
-    #[inline]
-    fn handle_request(
-        &mut self,
-        now: Now,
-        request: &Request<'_>,
-        batch: Option<BatchKey>,
-        out: &mut Vec<u8>,
-    ) {
-        if self.refuse_in_flight(&request.id, out) {
-            return;
-        }
-        let params = Params::read(request.params);
-        let admitted = self
-            .admit(request.method, &params, batch)
-            .and_then(|admitted| {
-                params.check_duplicates()?;
-                Ok(admitted)
-            });
-        let served = admitted.and_then(|(version, method)| {
-            self.serve_admitted(now, request.id, version, method, &params, batch, out)
-        });
-        if let Err(error) = served {
-            self.error(Some(&request.id), &error, out);
-        }
-    }
-
-    /// Refuses a request whose id is that of another in flight.
-    #[inline]
-    fn refuse_in_flight(&mut self, id: &Id<'_>, out: &mut Vec<u8>) -> bool {
-        let is_in_flight = self.pending.contains(id) || self.subscriptions.contains(id);
-        if is_in_flight {
-            let error =
-                RpcError::invalid_request("Invalid request: a request with this id is in flight");
-            self.error(Some(id), &error, out);
-        }
-        is_in_flight
-    }
-
-    #[inline]
-    #[allow(clippy::too_many_arguments)]
-    fn serve_admitted(
-        &mut self,
-        now: Now,
-        id: Id<'_>,
-        version: ProtocolVersion,
-        method: Method,
-        params: &Params<'_>,
-        batch: Option<BatchKey>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RpcError> {
-        let serving = Serving {
-            now,
-            since: now.monotonic,
-            id,
-            version,
-            method,
-            name: "",
-            batch,
-            again: None,
-        };
-        if method.is_extension() {
-            let members = params.members.unwrap_or(Object::EMPTY);
-            return self.serve_extension(members, params, &serving, out);
-        }
-        self.dispatch(params, &serving, out)
-    }
-
-    /// Tells the era of a request, and asks that era whether to serve it.
-    ///
-    /// Specification: 2026-07-28, `basic/versioning`, Backward Compatibility.
-    #[inline]
-    fn admit(
-        &self,
-        method: &str,
-        params: &Params<'_>,
-        batch: Option<BatchKey>,
-    ) -> Result<(ProtocolVersion, Method), RpcError> {
-        let meta = optional_object(params.meta, "_meta")?.map(Meta::read);
-        let meta = meta.unwrap_or_default();
-        if meta.is_modern() || method == DISCOVER {
-            if batch.is_some() {
-                return Err(RpcError::invalid_request(format!(
-                    "Invalid request: {} has no batches",
-                    ProtocolVersion::LATEST
-                )));
-            }
-            modern::admit(&meta)?;
-            let found = Method::find(method, Era::Modern).or_else(|| self.own_method(method));
-            let method = found.ok_or_else(|| method_not_found(method))?;
-            return Ok((ProtocolVersion::LATEST, method));
-        }
-        meta.check_common()?;
-        let (version, method) = self.session.admit(method, || self.own_method(method))?;
-        if method == Method::Initialize && batch.is_some() {
-            return Err(RpcError::invalid_request(
-                "Invalid request: `initialize` must not be part of a batch",
-            ));
-        }
-        Ok((version, method))
     }
 
     /// Specification: `basic/patterns/cancellation` and, before 2026-07-28,

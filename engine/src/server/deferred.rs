@@ -6,12 +6,13 @@ use super::{
     batch::BatchKey,
     connection::{Core, Now},
     context::{NoticeKind, notices_max},
-    dispatch::{Ran, Serving},
+    dispatch::Serving,
     handler::guard,
     hook::{Ending, Finished},
     question::{Asking, take_back_questions},
     registry::Registry,
     reply::{Answer, Continuation, Outcome, Reply, UNANSWERED, unanswered, write_error},
+    run::Ran,
     ticket::{Cancellation, Completion, CompletionKind},
 };
 use crate::{

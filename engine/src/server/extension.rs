@@ -12,11 +12,12 @@ use super::{
     connection::Core,
     content_reply::unsound_meta,
     context::{Asked, Context},
-    dispatch::{Ran, Run, Serving},
+    dispatch::Serving,
     job::Job,
     modern::result_meta,
     registry::{Features, Parts, table},
     reply::Answer,
+    run::{Ran, Run},
     tool::Execution,
 };
 use crate::{

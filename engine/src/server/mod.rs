@@ -47,7 +47,7 @@ macro_rules! illustrated {
     };
 }
 
-mod admitted;
+mod admission;
 pub(crate) mod answers;
 pub(crate) mod ask;
 pub(crate) mod batch;
@@ -80,6 +80,7 @@ mod question;
 pub(crate) mod registry;
 pub(crate) mod reply;
 pub(crate) mod resource;
+mod run;
 pub(crate) mod seal;
 mod session_tasks;
 mod settings;

@@ -1,23 +1,31 @@
-//! Requests of the modern era that are like one that was admitted before.
+//! Which requests are served: told by their era, their metadata, and ids in flight.
 //!
-//! Everything that such a request needs for being admitted is in its line, and a client's lines are
-//! like earlier ones. Where one differs from the line that it is like in its id, in what its method
-//! is about and in its progress token alone, the bytes which say what it is are the very bytes that
-//! were admitted, and it is not looked at again.
+//! Everything that a request of the modern era needs for being admitted is in its line, and a client's
+//! lines are like earlier ones. Where one differs from the line that it is like in its id, in what its
+//! method is about and in its progress token alone, the bytes which say what it is are the very bytes
+//! that were admitted, and they are not looked at again.
 //!
 //! ```text
 //!   {"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"add","arguments":{…},"_meta":{…}}}
 //!                        └ may differ                              └───┴─ may differ ─┘
 //! ```
 
-use tightwire_codec::{Document, Id, Likeness, Message};
+use tightwire_codec::{Document, Id, Likeness, Message, Object, Request};
 
-use super::modern;
-use crate::protocol::{
-    meta::{self, Meta},
-    method::Method,
-    params::Params,
-    version::Era,
+use super::{
+    batch::BatchKey,
+    connection::{Core, Now},
+    dispatch::Serving,
+    method_not_found, modern,
+};
+use crate::{
+    error::RpcError,
+    protocol::{
+        meta::{self, Meta},
+        method::{DISCOVER, Method},
+        params::{Params, optional_object},
+        version::{Era, ProtocolVersion},
+    },
 };
 
 /// What was found of lines that others are like.
@@ -188,5 +196,142 @@ impl Places {
                 ..Params::default()
             },
         })
+    }
+}
+
+impl Core {
+    /// Serves the request that a line is, if it is like one that was admitted. Whether it is.
+    #[inline]
+    pub(super) fn handle_like_admitted(
+        &mut self,
+        now: Now,
+        document: &Document<'_>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let Some(likeness) = document.likeness() else {
+            return false;
+        };
+        let Some(admitted) = self.admitted_lines.find(document, likeness) else {
+            return false;
+        };
+        let Admitted { id, method, params } = admitted;
+        if !self.refuse_in_flight(&id, out) {
+            let version = ProtocolVersion::LATEST;
+            let served = self.serve_admitted(now, id, version, method, &params, None, out);
+            if let Err(error) = served {
+                self.error(Some(&id), &error, out);
+            }
+        }
+        true
+    }
+
+    /// Takes in a line that is like another, now that it has been served.
+    #[inline]
+    pub(super) fn learn_admitted(&mut self, document: &Document<'_>) {
+        if let Some(likeness) = document.likeness() {
+            let max = self.registry.limits.lines_remembered_max;
+            self.admitted_lines.learn(document, likeness, max);
+        }
+    }
+
+    #[inline]
+    pub(super) fn handle_request(
+        &mut self,
+        now: Now,
+        request: &Request<'_>,
+        batch: Option<BatchKey>,
+        out: &mut Vec<u8>,
+    ) {
+        if self.refuse_in_flight(&request.id, out) {
+            return;
+        }
+        let params = Params::read(request.params);
+        let admitted = self
+            .admit(request.method, &params, batch)
+            .and_then(|admitted| {
+                params.check_duplicates()?;
+                Ok(admitted)
+            });
+        let served = admitted.and_then(|(version, method)| {
+            self.serve_admitted(now, request.id, version, method, &params, batch, out)
+        });
+        if let Err(error) = served {
+            self.error(Some(&request.id), &error, out);
+        }
+    }
+
+    /// Refuses a request whose id is that of another in flight.
+    #[inline]
+    fn refuse_in_flight(&mut self, id: &Id<'_>, out: &mut Vec<u8>) -> bool {
+        let is_in_flight = self.pending.contains(id) || self.subscriptions.contains(id);
+        if is_in_flight {
+            let error =
+                RpcError::invalid_request("Invalid request: a request with this id is in flight");
+            self.error(Some(id), &error, out);
+        }
+        is_in_flight
+    }
+
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn serve_admitted(
+        &mut self,
+        now: Now,
+        id: Id<'_>,
+        version: ProtocolVersion,
+        method: Method,
+        params: &Params<'_>,
+        batch: Option<BatchKey>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let serving = Serving {
+            now,
+            since: now.monotonic,
+            id,
+            version,
+            method,
+            name: "",
+            batch,
+            again: None,
+        };
+        if method.is_extension() {
+            let members = params.members.unwrap_or(Object::EMPTY);
+            return self.serve_extension(members, params, &serving, out);
+        }
+        self.dispatch(params, &serving, out)
+    }
+
+    /// Tells the era of a request, and asks that era whether to serve it.
+    ///
+    /// Specification: 2026-07-28, `basic/versioning`, Backward Compatibility.
+    #[inline]
+    fn admit(
+        &self,
+        method: &str,
+        params: &Params<'_>,
+        batch: Option<BatchKey>,
+    ) -> Result<(ProtocolVersion, Method), RpcError> {
+        let meta = optional_object(params.meta, "_meta")?.map(Meta::read);
+        let meta = meta.unwrap_or_default();
+        if meta.is_modern() || method == DISCOVER {
+            if batch.is_some() {
+                return Err(RpcError::invalid_request(format!(
+                    "Invalid request: {} has no batches",
+                    ProtocolVersion::LATEST
+                )));
+            }
+            modern::admit(&meta)?;
+            let found = Method::find(method, Era::Modern).or_else(|| self.own_method(method));
+            let method = found.ok_or_else(|| method_not_found(method))?;
+            return Ok((ProtocolVersion::LATEST, method));
+        }
+        meta.check_common()?;
+        let (version, method) = self.session.admit(method, || self.own_method(method))?;
+        if method == Method::Initialize && batch.is_some() {
+            return Err(RpcError::invalid_request(
+                "Invalid request: `initialize` must not be part of a batch",
+            ));
+        }
+        Ok((version, method))
     }
 }
