@@ -13,8 +13,6 @@
 //! is, with the same errors otherwise; the strings are then put into the tape, borrowed from the
 //! line. A line whose skeleton would be long itself is parsed as it is.
 
-use std::iter;
-
 use memchr::{memchr, memchr2, memrchr};
 use simd_json::Node;
 
@@ -56,8 +54,16 @@ impl Skeleton {
     const STRING_BYTES_MIN: usize = 512;
     /// Nor is a line cut that has more of them: none is long for it.
     const CUTS_MAX: usize = 16;
-    /// Nor are shorter ones kept that have more escapes than this: the parser is quicker.
+    /// Nor one with a shorter string that has more escapes than this: the parser is quicker.
     const ESCAPES_MAX: usize = 16;
+    /// Nor one with more shorter strings than this, and one for so many bytes: to look at them costs
+    /// more than is gained.
+    const STRINGS_MAX: usize = 16;
+    const BYTES_PER_STRING: usize = 512;
+    /// Nor one whose middle is in a string of less than one part in so many: that has many strings.
+    const LINE_PER_STRING: usize = 8;
+    /// So many bytes are looked at one by one: most names are short.
+    const BYTES_NEAR: usize = 8;
     /// So much of a string is looked at before it is looked at in another way: it is in the
     /// processor's cache then.
     const BLOCK_BYTES: usize = 4096;
@@ -79,36 +85,40 @@ impl Skeleton {
     }
 
     fn try_cut(&mut self, line: &[u8]) -> Option<()> {
-        // Up to here the line is copied or left out.
-        let mut at = 0;
+        let strings_max = Self::STRINGS_MAX + line.len() / Self::BYTES_PER_STRING;
+        let mut strings = 0;
         let mut strings_before = 0;
-        loop {
-            let rest = &line[at..];
-            let near = &rest[..rest.len().min(Self::BYTES_MAX)];
-            let Some(quote) = memchr(b'"', near) else {
-                return self.text.push(rest);
+        // Up to here the line is copied or left out; up to there it is read.
+        let (mut from, mut at) = (0, 0);
+        // No string that would be left out fits in less.
+        while line.len() - at > Self::STRING_BYTES_MIN {
+            let Some(start) = string_start(line, at) else {
+                break;
             };
-            let start = quote + 1;
-            if let Some(len) = short_length(&rest[start..])? {
-                self.text.push(&rest[..=start + len])?;
+            let (len, is_long) = string_length(&line[start..])?;
+            let end = start + len;
+            at = end + 1;
+            if is_long {
+                if self.cuts.0.len() == Self::CUTS_MAX {
+                    return None;
+                }
+                self.text.push(&line[from..start])?;
+                self.cuts.0.push(Cut {
+                    strings_before,
+                    start,
+                    end,
+                });
+                strings_before = 0;
+                from = end;
+            } else {
+                strings += 1;
                 strings_before += 1;
-                at += start + len + 1;
-                continue;
+                if strings > strings_max || at - from > Self::BYTES_MAX {
+                    return None;
+                }
             }
-            if self.cuts.0.len() == Self::CUTS_MAX {
-                return None;
-            }
-            let end = start + plain_length(&rest[start..])?;
-            self.text.push(&rest[..start])?;
-            self.text.push(b"\"")?;
-            self.cuts.0.push(Cut {
-                strings_before,
-                start: at + start,
-                end: at + end,
-            });
-            strings_before = 0;
-            at += end + 1;
         }
+        self.text.push(&line[from..])
     }
 }
 
@@ -164,41 +174,66 @@ impl Cuts {
 /// Whether the middle of the line may be that of a string to leave out: one that makes a line long
 /// is nearly always there, and often not plain.
 fn looks_plain(line: &[u8]) -> bool {
+    let least = line.len() / Skeleton::LINE_PER_STRING;
+    let least = least.clamp(Skeleton::STRING_BYTES_MIN, Skeleton::BLOCK_BYTES);
     let (before, behind) = line.split_at(line.len() / 2);
-    let before = &before[before.len().saturating_sub(Skeleton::STRING_BYTES_MIN)..];
+    let before = &before[before.len().saturating_sub(least)..];
     let before = &before[memrchr(b'"', before).map_or(0, |quote| quote + 1)..];
-    let behind = &behind[..behind.len().min(Skeleton::STRING_BYTES_MIN)];
+    let behind = &behind[..behind.len().min(least)];
     let end = memchr2(b'"', b'\\', behind);
     if end.is_some_and(|end| behind[end] == b'\\') {
         return false;
     }
     let behind = &behind[..end.unwrap_or(behind.len())];
-    before.len() + behind.len() >= Skeleton::STRING_BYTES_MIN && is_plain(behind)
+    before.len() + behind.len() >= least && is_plain(behind)
 }
 
-/// How long the text of a string is, escapes and all, if it is not one to leave out: `Some(None)` if
-/// it is long. `None` if it has too many escapes, or no end.
-fn short_length(text: &[u8]) -> Option<Option<usize>> {
-    let near = &text[..text.len().min(Skeleton::STRING_BYTES_MIN)];
-    let mut at = 0;
-    for _ in 0..=Skeleton::ESCAPES_MAX {
-        let Some(offset) = near.get(at..).and_then(|near| memchr2(b'"', b'\\', near)) else {
-            return (near.len() < text.len()).then_some(None);
-        };
-        at += offset;
-        if near[at] == b'"' {
-            return Some(Some(at));
-        }
+/// Where the text of the next string begins, from a place outside of strings. `None` if there is no
+/// string in as many bytes as a skeleton may have.
+#[inline]
+fn string_start(line: &[u8], at: usize) -> Option<usize> {
+    let near = &line[at..line.len().min(at + Skeleton::BYTES_MAX)];
+    let (first, others) = near.split_at(near.len().min(Skeleton::BYTES_NEAR));
+    let quote = first.iter().position(|byte| *byte == b'"');
+    let quote = quote.or_else(|| Some(first.len() + memchr(b'"', others)?))?;
+    Some(at + quote + 1)
+}
+
+/// How long the string is whose text begins here, escapes and all, and whether it is one to leave
+/// out. `None` if it is long and not plain, or has too many escapes, or no end.
+#[inline]
+fn string_length(text: &[u8]) -> Option<(usize, bool)> {
+    let (first, others) = text.split_at(text.len().min(Skeleton::STRING_BYTES_MIN));
+    let near = &first[..first.len().min(Skeleton::BYTES_NEAR)];
+    let is_end = |byte: &u8| matches!(byte, b'"' | b'\\');
+    let end = near.iter().position(is_end);
+    let end = end.or_else(|| Some(near.len() + memchr2(b'"', b'\\', &first[near.len()..])?));
+    match end {
+        Some(end) if first[end] == b'"' => Some((end, false)),
+        Some(end) => Some((escaped_length(first, end)?, false)),
+        None if is_plain(first) => Some((first.len() + plain_length(others)?, true)),
+        None => None,
+    }
+}
+
+/// How long a short string is whose first escape stands at `at`. `None` if it has too many escapes,
+/// or no end in here.
+fn escaped_length(text: &[u8], mut at: usize) -> Option<usize> {
+    for _ in 0..Skeleton::ESCAPES_MAX {
+        // Behind whatever is escaped.
         at += 2;
+        at += memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at);
+        }
     }
     None
 }
 
-/// How long the string is whose text begins here. `None` if it is not plain, or has no end.
+/// How many bytes there are up to the next quote. `None` if they are not plain, or there is none.
 fn plain_length(text: &[u8]) -> Option<usize> {
-    let (first, others) = text.split_at(text.len().min(Skeleton::STRING_BYTES_MIN));
     let mut len = 0;
-    for block in iter::once(first).chain(others.chunks(Skeleton::BLOCK_BYTES)) {
+    for block in text.chunks(Skeleton::BLOCK_BYTES) {
         let end = memchr2(b'"', b'\\', block);
         let part = &block[..end.unwrap_or(block.len())];
         if !is_plain(part) {
@@ -330,24 +365,54 @@ mod tests {
 
     #[test]
     fn a_line_of_which_much_would_be_left_is_not_cut() {
-        let long = "x".repeat(100_000);
+        let long = "x".repeat(300_000);
         for (other, is_cut) in [
             ("1,".repeat(2_000), true),
             ("1,".repeat(2_048), false),
             (r#""short","#.repeat(450), true),
             (r#""short","#.repeat(600), false),
-            (format!(r#""{}","#, r"\n".repeat(15)), true),
-            (format!(r#""{}","#, r"\n".repeat(17)), false),
-            (format!(r#""{}","#, "é".repeat(255)), true),
-            (format!(r#""{}","#, "é".repeat(256)), false),
+            (format!(r#""{}",0"#, "é".repeat(255)), true),
+            (format!(r#""{}",0"#, "é".repeat(256)), false),
+            (
+                format!(r#""{}{}",0"#, r"\n".repeat(16), "x".repeat(479)),
+                true,
+            ),
+            (
+                format!(r#""{}{}",0"#, r"\n".repeat(16), "x".repeat(480)),
+                false,
+            ),
+            (
+                format!(r#""{}{}",0"#, r"\n".repeat(17), "x".repeat(477)),
+                false,
+            ),
         ] {
+            let other = other.trim_end_matches(',');
             for line in [
-                format!(r#"[{other}"{long}"]"#),
-                format!(r#"["{long}",{other}0]"#),
+                format!(r#"[{other},"{long}"]"#),
+                format!(r#"["{long}",{other},0]"#),
             ] {
                 assert_eq!(cut(&line).is_some(), is_cut, "{other}");
                 assert_eq!(both(&[line.into_bytes()]), [is_cut], "{other}");
             }
+        }
+    }
+
+    #[test]
+    fn a_line_of_many_strings_is_not_cut_in_vain() {
+        // So many short strings in as many bytes as 40 have, and not one more.
+        let few = Skeleton::STRINGS_MAX + 40;
+        let long = "x".repeat(40 * Skeleton::BYTES_PER_STRING);
+        for (strings, is_cut) in [(few, true), (few + 1, false)] {
+            let line = format!(r#"[{}"{long}"]"#, r#""ab","#.repeat(strings));
+            assert_eq!(both(&[line.into_bytes()]), [is_cut]);
+        }
+        // What is behind the last long one is not looked at: none could be long there.
+        let line = format!(r#"["{long}"{}]"#, r#","","\n""#.repeat(56));
+        assert_eq!(both(&[line.into_bytes()]), [true]);
+        // None of so many has an eighth of the line.
+        for (strings, is_cut) in [(1, false), (3, true), (7, true), (9, false), (41, false)] {
+            let line = format!(r#"["{}"]"#, vec!["x".repeat(601); strings].join(r#"",""#));
+            assert_eq!(both(&[line.into_bytes()]), [is_cut], "{strings}");
         }
     }
 
