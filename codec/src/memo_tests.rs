@@ -201,6 +201,64 @@ fn lines_with_escapes_or_wide_integers_and_long_ones_are_parsed_each_time() {
 }
 
 #[test]
+fn a_line_is_remembered_up_to_each_bound() {
+    let text = |bytes: usize| format!(r#"{{"s":"{}"}}"#, "é".repeat(bytes / 2 - 4));
+    let list = |item: &str, count: usize| format!("{{\"a\":[{}0]}}", item.repeat(count));
+    let [short, long] = [text(Memo::LINE_BYTES - 2), text(Memo::LINE_BYTES)];
+    assert_eq!(short.len(), Memo::LINE_BYTES - 2);
+    assert_eq!(remembered(&[&short, &format!("{short} ")]), [false; 2]);
+    let short = format!("{short} ");
+    assert_eq!(remembered(&[&short, &short]), [false, true]);
+    assert_eq!(remembered(&[&long, &long]), [false; 2]);
+    // The object, its name, the array and its last item are four.
+    let [few, many] = [60, 61].map(|count| list("0,", count));
+    assert_eq!(Memo::NODES_MAX, 64);
+    assert_eq!(remembered(&[&few, &few]), [false, true]);
+    assert_eq!(remembered(&[&many, &many]), [false; 2]);
+    for (count, is_found) in [(Memo::CHANGES_MAX, true), (Memo::CHANGES_MAX + 1, false)] {
+        let [one, other] = ["1,", "2,"].map(|item| list(item, count));
+        assert_eq!(remembered(&[one, other]), [false, is_found]);
+    }
+}
+
+#[test]
+fn a_number_in_any_form_gives_way_to_another() {
+    for number in ["1E+5", "1e-5", "-0", "-1.5e3", "1234567890123456789"] {
+        let line = |number| format!(r#"{{"n":[{number}],"s":""}}"#);
+        assert_eq!(
+            remembered(&[line(number), line("7")]),
+            [false, true],
+            "{number}"
+        );
+    }
+}
+
+#[test]
+fn a_line_that_was_refused_is_refused_again() {
+    for line in [
+        &b"{\"a\":1e999}"[..],
+        b"{\"id\":1,\"a\":\"\xFF\"}",
+        b"{\"a\":1",
+    ] {
+        assert_eq!(
+            remembered(&[line, line, b"{\"a\":12345}", line]),
+            [false; 4]
+        );
+    }
+    // The memo rests from the refused line on.
+    let mut parser = parser(4);
+    for len in 1..Memo::DOUBT_MAX {
+        let text = format!("{{\"a\":[{}0]}}", "0,".repeat(len as usize));
+        assert!(parse(&mut parser, text.as_bytes()).0.is_ok());
+    }
+    assert!(parse(&mut parser, b"{\"a\":1e999}").0.is_err());
+    for _ in 0..Memo::REST {
+        assert!(parse(&mut parser, b"{\"a\":12345}").0.is_ok());
+    }
+    assert!(parse(&mut parser, b"{\"a\":1e999}").0.is_err());
+}
+
+#[test]
 fn lines_take_turns_and_the_one_of_least_use_is_forgotten() {
     let [a, b, c] = [r#"{"a":1}"#, r#"{"b":[]}"#, r#"{"c":{}}"#];
     assert_eq!(
@@ -211,6 +269,23 @@ fn lines_take_turns_and_the_one_of_least_use_is_forgotten() {
         remembered(&[a, b, a, c, a, b]),
         [false, false, true, false, true, false]
     );
+    // Of three, the other that was of use later is kept.
+    let mut parser = parser(3);
+    let d = r#"{"d":""}"#;
+    let found = [a, b, c, a, d, c, b].map(|line| parse(&mut parser, line.as_bytes()).1);
+    assert_eq!(found, [false, false, false, true, false, true, false]);
+}
+
+#[test]
+fn the_memo_does_not_rest_where_half_of_the_lines_are_found() {
+    let mut parser = parser(8);
+    let found = (0..4 * Memo::DOUBT_MAX).filter(|len| {
+        let items = "0,".repeat(*len as usize % 50);
+        let other = format!("{{\"b\":[{items}0]}}");
+        assert!(!parse(&mut parser, other.as_bytes()).1);
+        parse(&mut parser, b"{\"a\":1}").1
+    });
+    assert_eq!(found.count(), 4 * Memo::DOUBT_MAX as usize - 1);
 }
 
 #[test]
