@@ -137,7 +137,7 @@ impl Memo {
     const CHANGES_MAX: usize = 16;
     /// How much doubt makes the memo rest, and for how many lines.
     const DOUBT_MAX: u32 = 32;
-    const REST: u32 = 512;
+    const REST: u32 = 2048;
 
     /// Makes a memo of so many lines; of none, it does nothing.
     pub(crate) fn new(shapes_max: usize) -> Self {
