@@ -7,12 +7,12 @@
 //! the line of `add`, and nothing else. Parsing changes a line, so each time begins by copying it
 //! into its buffer, in `tape` too: `copy` is that alone. Each line has another id than the one before;
 //! in `add-varied` the arguments are others, too. In `add-parsed` the connection remembers no lines,
-//! so that each is parsed in full.
+//! so that each is parsed in full; in `add-metrics` a hook counts and times the calls.
 
-use std::{env, hint::black_box, process::ExitCode};
+use std::{env, hint::black_box, process::ExitCode, time::Duration};
 
 use simd_json::{Buffers, Tape};
-use tightwire::{Limits, Now, codec::LINE_PADDING};
+use tightwire::{Limits, Metrics, Now, Server, codec::LINE_PADDING};
 use tightwire_bench::{LineBuffer, connection, corpus, modern, server};
 
 fn main() -> ExitCode {
@@ -35,8 +35,8 @@ fn main() -> ExitCode {
         Run::Calls {
             other,
             answer,
-            remembers,
-        } => call([&case.line, other], answer, *remembers, times),
+            server,
+        } => call([&case.line, other], answer, server(), times),
     }
     ExitCode::SUCCESS
 }
@@ -55,8 +55,7 @@ enum Run {
         other: String,
         /// What the answers to the second have somewhere.
         answer: &'static str,
-        /// Whether the connection remembers lines.
-        remembers: bool,
+        server: fn() -> Server,
     },
 }
 
@@ -67,7 +66,7 @@ fn cases() -> Vec<Case> {
         message.expect("the corpus has it").line.clone()
     };
     let case = |name, line, run| Case { name, line, run };
-    let calls = |name, line: String, other: &[(&str, &str)], answer, remembers| {
+    let calls = |name, line: String, other: &[(&str, &str)], answer, server| {
         let other = [&[(r#""id":1"#, r#""id":27"#)], other].concat();
         let other = other.iter().fold(line.clone(), |line, (from, to)| {
             assert!(line.contains(from), "{line} has no {from}");
@@ -79,11 +78,11 @@ fn cases() -> Vec<Case> {
             Run::Calls {
                 other,
                 answer,
-                remembers,
+                server,
             },
         )
     };
-    let call = |name, line, answer| calls(name, line, &[], answer, true);
+    let call = |name, line, answer| calls(name, line, &[], answer, server);
     let complete = r#""resultType":"complete""#;
     let add = message("add");
     let varied = [(r#""a":2"#, r#""a":-1"#), (r#""b":3"#, r#""b":6.5"#)];
@@ -93,8 +92,22 @@ fn cases() -> Vec<Case> {
         case("copy", add.clone(), Run::Copy),
         case("tape", add.clone(), Run::Tape),
         call("add", add.clone(), r#""text":"5""#),
-        calls("add-varied", add.clone(), &varied, r#""text":"5.5""#, true),
-        calls("add-parsed", add, &[], r#""text":"5""#, false),
+        calls(
+            "add-varied",
+            add.clone(),
+            &varied,
+            r#""text":"5.5""#,
+            server,
+        ),
+        calls("add-parsed", add.clone(), &[], r#""text":"5""#, || {
+            server().limits(Limits {
+                lines_remembered_max: 0,
+                ..Limits::default()
+            })
+        }),
+        calls("add-metrics", add, &[], r#""text":"5""#, || {
+            server().hook(Metrics::new())
+        }),
         call("echo-4k-ascii", message("echo-4k-ascii"), "Sphinx"),
         call("echo-4k-escapes", message("echo-4k-escapes"), r#"\""#),
         call("echo-4k-unicode", message("echo-4k-unicode"), "東"),
@@ -137,13 +150,8 @@ fn tape(line: &str, times: usize) {
     }
 }
 
-fn call(lines: [&str; 2], answer: &str, remembers: bool, times: usize) {
-    let mut limits = Limits::default();
-    if !remembers {
-        limits.lines_remembered_max = 0;
-    }
-    let server = server().limits(limits).freeze();
-    let server = server.expect("the server can be frozen");
+fn call(lines: [&str; 2], answer: &str, server: Server, times: usize) {
+    let server = server.freeze().expect("the server can be frozen");
     let mut connection = connection(&server);
     let mut buffers = lines.map(LineBuffer::new);
     let mut out = Vec::new();
@@ -151,6 +159,7 @@ fn call(lines: [&str; 2], answer: &str, remembers: bool, times: usize) {
         out.clear();
         let line = buffers[turn % 2].restore();
         connection.handle_line(black_box(Now::default()), line, &mut out);
+        connection.line_took(Duration::ZERO);
         black_box(&out);
     }
     let out = String::from_utf8_lossy(&out);

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
@@ -10,6 +11,7 @@ use std::{
 };
 
 use super::hook::{Ending, Finished, Hook};
+use crate::protocol::hash::hash;
 
 /// Counts requests and measures how long they take, for each tool and prompt, and for resources
 /// together.
@@ -31,12 +33,29 @@ pub struct Metrics {
     series: Arc<RwLock<Methods>>,
 }
 
-/// By method, and then by name: each is looked up as it is.
-type Methods = HashMap<&'static str, HashMap<Box<str>, Series>>;
+/// By method, of which there are few, and then by name: each is looked up as it is.
+type Methods = Vec<(&'static str, Names)>;
+type Names = HashMap<Box<str>, Series, BuildHasherDefault<NameHasher>>;
+
+/// Hashes the names that a server's author has chosen: nobody else can make them collide.
+#[derive(Default)]
+struct NameHasher(u64);
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash(bytes, self.0);
+    }
+
+    /// What a string has behind its bytes, which the hash of the bytes has no need of.
+    fn write_u8(&mut self, _: u8) {}
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 #[derive(Debug)]
 struct Series {
-    calls: AtomicU64,
     tool_errors: AtomicU64,
     errors: AtomicU64,
     cancelled: AtomicU64,
@@ -96,22 +115,32 @@ impl Hook for Metrics {
     fn after(&self, finished: &Finished<'_>) {
         {
             let methods = self.series.read().unwrap_or_else(PoisonError::into_inner);
-            let names = methods.get(finished.method());
+            let names = place(&methods, finished).map(|place| &methods[place].1);
             if let Some(series) = names.and_then(|names| names.get(finished.name())) {
                 return series.count(finished);
             }
         }
         let mut methods = self.series.write().unwrap_or_else(PoisonError::into_inner);
-        let names = methods.entry(finished.method()).or_default();
+        let place = place(&methods, finished).unwrap_or_else(|| {
+            methods.push((finished.method(), Names::default()));
+            methods.len() - 1
+        });
+        let names = &mut methods[place].1;
         let series = names.entry(finished.name().into()).or_default();
         series.count(finished);
     }
 }
 
+/// Where the method of a request stands.
+fn place(methods: &Methods, finished: &Finished<'_>) -> Option<usize> {
+    methods
+        .iter()
+        .position(|(method, _)| *method == finished.method())
+}
+
 impl Default for Series {
     fn default() -> Self {
         Self {
-            calls: AtomicU64::default(),
             tool_errors: AtomicU64::default(),
             errors: AtomicU64::default(),
             cancelled: AtomicU64::default(),
@@ -123,7 +152,6 @@ impl Default for Series {
 impl Series {
     fn count(&self, finished: &Finished<'_>) {
         let add = |count: &AtomicU64| count.fetch_add(1, Ordering::Relaxed);
-        add(&self.calls);
         match finished.ending() {
             Ending::Result | Ending::InputRequired => {}
             Ending::ToolError => drop(add(&self.tool_errors)),
@@ -135,14 +163,15 @@ impl Series {
 
     fn snapshot(&self, method: &'static str, name: &str) -> SeriesSnapshot {
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let buckets: Vec<u64> = self.buckets.iter().map(load).collect();
         SeriesSnapshot {
             method,
             name: name.to_owned(),
-            calls: load(&self.calls),
+            calls: buckets.iter().sum(),
             tool_errors: load(&self.tool_errors),
             errors: load(&self.errors),
             cancelled: load(&self.cancelled),
-            buckets: self.buckets.iter().map(load).collect(),
+            buckets,
         }
     }
 }
