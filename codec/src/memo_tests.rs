@@ -259,6 +259,24 @@ fn a_line_that_was_refused_is_refused_again() {
 }
 
 #[test]
+fn what_is_remembered_is_counted_as_held() {
+    let mut parser = parser(2);
+    let mut held = vec![parser.bytes()];
+    for line in [r#"{"a":1}"#, r#"{"b":[]}"#, r#"{"c":{}}"#] {
+        assert!(!parse(&mut parser, line.as_bytes()).1);
+        held.push(parser.bytes());
+    }
+    // The line and its nodes, for each of two; the draft and the changes once.
+    let shape = Memo::LINE_BYTES + Memo::NODES_MAX * size_of::<Node<'_>>();
+    assert!(held[1] >= held[0] + shape + Memo::LINE_BYTES, "{held:?}");
+    assert!(held[2] >= held[1] + shape, "{held:?}");
+    assert!(held[3] < held[2] + shape, "{held:?}");
+    let mut memo = Memo::new(2);
+    memo.changes.reserve_exact(Memo::CHANGES_MAX);
+    assert_eq!(memo.bytes(), Memo::CHANGES_MAX * size_of::<Change>());
+}
+
+#[test]
 fn lines_take_turns_and_the_one_of_least_use_is_forgotten() {
     let [a, b, c] = [r#"{"a":1}"#, r#"{"b":[]}"#, r#"{"c":{}}"#];
     assert_eq!(

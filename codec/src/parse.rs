@@ -532,4 +532,38 @@ mod tests {
         parser.release();
         assert!(!parser.is_large());
     }
+
+    #[test]
+    fn what_a_long_line_takes_is_counted_as_held() {
+        // The one is cut, the other is not.
+        let lines = [("x", 4096), ("\u{e9}", 100_000)];
+        for (piece, least) in lines {
+            let text = format!("[\"{}\"]", piece.repeat(50_000));
+            let mut bytes = padded(text.as_bytes());
+            let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+            let mut parser = Parser::default();
+            let before = parser.bytes();
+            drop(parser.parse(&mut line));
+            assert!(parser.bytes() >= before + least, "{piece}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_too_many_values_is_not_read_by_the_structure_of_the_last() {
+        let mut parser = Parser::new(ParserLimits {
+            values_max: 2,
+            ..ParserLimits::default()
+        });
+        // Refused as well, so that the place of its id is known.
+        let small = br#"{"id":1,"x":1e999}"#;
+        let mut bytes = padded(small);
+        let mut line = Line::padded(&mut bytes, small.len()).unwrap();
+        assert!(parser.parse(&mut line).is_err());
+        let text = format!(r#"{{"id":2,"x":12345}}{}"#, " ".repeat(Parser::BYTES_KEPT));
+        let mut bytes = padded(text.as_bytes());
+        let mut line = Line::padded(&mut bytes, text.len()).unwrap();
+        let error = parser.parse(&mut line).unwrap_err();
+        assert_eq!(error.kind, ParseErrorKind::TooManyValues);
+        assert_eq!(parser.recover_id(&mut line), None);
+    }
 }

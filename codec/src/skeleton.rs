@@ -475,6 +475,7 @@ mod tests {
         };
         assert!(skeleton.cut(line(1).as_bytes()));
         let before = skeleton.bytes();
+        assert!(before >= Skeleton::BYTES_MAX + LINE_PADDING);
         assert!(skeleton.cut(line(Skeleton::CUTS_MAX).as_bytes()));
         assert!(skeleton.bytes() >= before + 8 * size_of::<Cut>());
         for strings in [Skeleton::CUTS_MAX, Skeleton::CUTS_MAX + 1] {
